@@ -1,0 +1,4 @@
+"""A step-by-step simulator of vLLM's V1 scheduler.
+
+Not the standard library's `sched`: this package is never installed, it is imported from the project's own folder.
+"""

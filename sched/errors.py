@@ -1,0 +1,66 @@
+"""How the simulator says that an input is bad: which field, which value, which limit."""
+
+from __future__ import annotations
+
+MESSAGES = {
+    "out_of_range": "{field} = {value}: must be {limit}",
+    "not_a_number": "{field} = {value}: must be a number ({limit})",
+    "not_a_whole_number": "{field} = {value}: must be a whole number ({limit})",
+    "not_a_switch": "{field} = {value}: must be true or false",
+    "unknown_choice": "{field} = {value}: must be one of {limit}",
+    "unknown_field": "{field}: there is no such setting; the nearest name is {limit}",
+    "budget_below_seqs": "max_num_batched_tokens = {value}: must be at least max_num_seqs ({limit}), "
+    "or not even one token each could be computed in a step",
+    "budget_below_model_len": "max_num_batched_tokens = {value}: must be at least max_model_len ({limit}) "
+    "while chunked prefill is off; raise it, or switch enable_chunked_prefill on",
+    "active_above_seqs": "max_num_active_seqs = {value}: must not exceed max_num_seqs ({limit})",
+    "threshold_above_model_len": "long_prefill_token_threshold = {value}: must not exceed max_model_len ({limit})",
+    "pool_too_small": "num_gpu_blocks = {value}: cannot hold one request of max_model_len; "
+    "set max_model_len to at most {limit}, or give more blocks",
+    "request_too_long": "{field} = {value} prompt tokens: must be below max_model_len ({limit})",
+    "bad_json": "{where}: not valid JSON ({value}); give one JSON object a line",
+    "missing_key": "{where}: {field} is missing; it must be {limit}",
+    "no_such_file": "{value}: no such file; {limit}",
+    "unreadable_file": "{where}: cannot be read ({value}); {limit}",
+    "bad_model_config": "config.json: not a JSON object ({value}); give the model's config.json as Hugging Face has it",
+    "unsupported_model": "config.json: a model of type {value} cannot be simulated here, because {limit}",
+    "no_room_for_kv": "gpu_memory_utilization = {value}: leaves no room for a KV cache, weights and activations need "
+    "{limit} GiB on each GPU; give more memory, a smaller model, or more GPUs",
+    "bad_profile": "{where}: {field} cannot be used ({value}); it must be {limit}",
+    "profile_mismatch": "profile: was measured with {limit}, but {field} = {value}",
+    "too_few_lines": "{value} usable iteration lines: at least {limit} are needed to fit a step time; "
+    "start vLLM with --enable-logging-iteration-details",
+    "no_startup_lines": "no line of vLLM's start-up found that says how large the KV cache is; it looks like {limit}",
+    "bad_command": "the command cannot be read ({value}); {limit}",
+    "p99_out_of_reach": "{field} = {value}: must be {limit} tokens, from the mean to 14.97 times the mean, "
+    "while the lengths are lognormal",
+    "bad_text": "{field} = {value}: must be written as {limit}",
+    "no_requests": "{where}: nothing to run, {value}; {limit}",
+    "file_too_large": "{where}: {value} bytes is too large; the limit is {limit}",
+    "too_many_rows": "{where}: has more rows than the limit of {limit}",
+    "missing_column": "{where}: no column {field}, which a file like this one ({limit}) must have; it has {value}",
+    "unknown_format": "{where}: no known format has the columns {value}; known are {limit}",
+    "bad_cell": "{field} = {value}: must be {limit}",
+    "lists_differ": "{where}: the lists must be equally long ({value})",
+    "empty_window": "{field}: no request arrives in the window ({value}); the trace has {limit}",
+}
+
+
+class InputError(ValueError):
+    """A bad input, named so that the reader can mend it.
+
+    Attributes:
+        code: key of MESSAGES; the view has the same keys in every language.
+        parts: what the message names: field, value, limit, and where (a file and line) if it has one.
+    """
+
+    def __init__(self, code: str, *, field: str = "", value: object = "", limit: object = "", where: str = "") -> None:
+        self.code = code
+        self.parts = {"field": field, "value": str(value)[:80], "limit": str(limit), "where": where}
+        super().__init__(self.message(MESSAGES[code]))
+
+    def message(self, template: str) -> str:
+        """The sentence in the language of `template`; a place (file, line) not in it is put in front."""
+        text = template.format(**self.parts)
+        where = self.parts["where"]
+        return f"{where}: {text}" if where and "{where}" not in template else text

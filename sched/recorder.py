@@ -1,0 +1,188 @@
+"""Writes the timeline while the engine runs: one call a step."""
+
+from __future__ import annotations
+
+import dataclasses
+from array import array
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sched.config import CacheConfig, SchedulerConfig
+from sched.output import SchedulerOutput
+from sched.request import NEVER, Request, RequestSpec
+from sched.scheduler import Scheduler
+from sched.timeline import (
+    Admissions, Blocks, End, Hashes, Preemptions, Requests, Runs, Skips, Steps, Timeline, Tokens,
+)  # fmt: skip
+
+Table = TypeVar("Table")
+
+
+class Columns:
+    """A table while it grows: one array a column, 64-bit floats for those named in `floats`, else 32-bit integers."""
+
+    def __init__(self, table: type[Any], floats: Sequence[str] = ()) -> None:
+        names = [field.name for field in dataclasses.fields(table)]
+        self.table = table
+        self.columns = [array("d" if name in floats else "i") for name in names]
+        self.by_name = dict(zip(names, self.columns, strict=True))
+
+    def append(self, *row: float) -> None:
+        """Add one row, in the order of the table's fields."""
+        for column, value in zip(self.columns, row, strict=True):
+            column.append(value)  # type: ignore[arg-type]
+
+    def frozen(self) -> Any:
+        """The table, with read-only numpy columns."""
+        return self.table(*(_frozen(column) for column in self.columns))
+
+
+def _frozen(column: array[Any]) -> np.ndarray[Any, Any]:
+    kind = np.float64 if column.typecode == "d" else np.int32
+    values = np.frombuffer(column, dtype=kind) if len(column) else np.empty(0, kind)
+    values.flags.writeable = False
+    return values
+
+
+class Recorder:
+    """Collects the columns of one timeline."""
+
+    def __init__(self, specs: Sequence[RequestSpec], scheduler: Scheduler, cache: CacheConfig, depth: int) -> None:
+        self.specs = tuple(specs)
+        self.config: SchedulerConfig = scheduler.config
+        self.cache = cache
+        self.depth = depth
+        self.steps = Columns(Steps, floats=("scheduled_at", "start", "end"))
+        self.runs = Columns(Runs)
+        self.admissions = Columns(Admissions)
+        self.preemptions = Columns(Preemptions)
+        self.tokens = Columns(Tokens)
+        self.blocks = Columns(Blocks)
+        self.hashes = Columns(Hashes)
+        self.skips = Columns(Skips)
+        self.arrival = array("d", [float("nan")] * len(specs))
+        self.arrived_step = array("i", [NEVER] * len(specs))
+        self.finished_step = array("i", [NEVER] * len(specs))
+        self.finish_order = array("i")
+        self.token_run: dict[int, int] = {}  # request -> its open row of `tokens`
+        self.pool = scheduler.kv_cache_manager.block_pool
+        self.pool.hash_log = []
+
+    @property
+    def num_steps(self) -> int:
+        """Steps recorded so far."""
+        return len(self.steps.columns[0])
+
+    def arrived(self, request: Request, time: float) -> None:
+        """A request arrived in time for the next step."""
+        self.arrival[request.index] = time
+        self.arrived_step[request.index] = self.num_steps
+
+    def step(
+        self, number: int, times: tuple[float, float, float], scheduler: Scheduler, output: SchedulerOutput
+    ) -> None:
+        """Record one step, after schedule() and before its output is applied."""
+        row = self.num_steps
+        prefill, decode, recompute = tokens_by_kind(output)
+        stop = output.stop
+        moved = output.num_swapped_out_blocks + sum(admission.num_swapped_blocks for admission in output.admitted)
+        self.steps.append(
+            number, *times, len(scheduler.running), len(scheduler.waiting), self.pool.num_free_blocks,
+            self.pool.num_cached_free_blocks, prefill, decode, recompute, len(output.sampled),
+            stop.reason, stop.head.index if stop.head else NEVER, stop.num_needed, stop.num_free, moved,
+        )  # fmt: skip
+        self._record_running(row, scheduler, output)
+        self._record_decisions(row, output)
+        self._record_tokens(row, output)
+        self._record_blocks(row, output)
+
+    def _record_running(self, row: int, scheduler: Scheduler, output: SchedulerOutput) -> None:
+        first, offset, request, computed, tokens = self.runs.columns
+        first.append(row)
+        offset.append(len(request))
+        scheduled = output.num_scheduled_tokens
+        given = [scheduled.get(member, 0) for member in scheduler.running]
+        request.extend([member.index for member in scheduler.running])
+        computed.extend([m.num_computed_tokens - n for m, n in zip(scheduler.running, given, strict=True)])
+        tokens.extend(given)
+
+    def _record_decisions(self, row: int, output: SchedulerOutput) -> None:
+        for a in output.admitted:
+            self.admissions.append(
+                row, a.request.index, a.num_cached_tokens, a.num_rescued_tokens, a.num_swapped_blocks, a.resumed
+            )
+        for p in output.preempted:
+            self.preemptions.append(
+                row, p.victim.index, p.asker.index, p.rule, p.num_needed_blocks, p.num_free_blocks,
+                p.num_freed_blocks, p.num_lost_tokens, p.num_refunded_tokens, p.place, p.swapped,
+            )  # fmt: skip
+        for request, reason in output.skipped.items():
+            self.skips.append(row, request.index, reason)
+
+    def _record_tokens(self, row: int, output: SchedulerOutput) -> None:
+        requests, first, count = self.tokens.columns
+        for request in output.sampled:
+            run = self.token_run.get(request.index)
+            if run is not None and first[run] + count[run] == row:
+                count[run] += 1
+            else:
+                self.token_run[request.index] = len(first)
+                requests.append(request.index)
+                first.append(row)
+                count.append(1)
+
+    def _record_blocks(self, row: int, output: SchedulerOutput) -> None:
+        for request, blocks in output.new_blocks.items():
+            for block in blocks:
+                self.blocks.append(row, request.index, block)
+        if self.pool.hash_log:
+            for block, has_hash in self.pool.hash_log:
+                self.hashes.append(row, block, has_hash)
+            self.pool.hash_log.clear()
+
+    def finished(self, requests: Sequence[Request]) -> None:
+        """These requests were found finished after the step just recorded."""
+        for request in requests:
+            self.finished_step[request.index] = self.num_steps - 1
+            self.finish_order.append(request.index)
+
+    def timeline(self, end: End) -> Timeline:
+        """Close the books."""
+        first, offset, request, *_ = self.runs.columns
+        first.append(self.num_steps)
+        offset.append(len(request))
+        tokens = self.tokens.frozen()
+        order = np.lexsort((tokens.first, tokens.request))
+        arrival, arrived, finished, finish_order = map(
+            _frozen, (self.arrival, self.arrived_step, self.finished_step, self.finish_order)
+        )
+        return Timeline(
+            self.config, self.cache, Requests(self.specs, arrival, arrived, finished, finish_order),
+            self.steps.frozen(), self.runs.frozen(), self.admissions.frozen(), self.preemptions.frozen(),
+            Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
+            self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), end, self.depth,
+        )  # fmt: skip
+
+
+def tokens_by_kind(output: SchedulerOutput) -> tuple[int, int, int]:
+    """Split a step's tokens into first-time prompt tokens, first-time generated tokens, and recomputed ones [tokens].
+
+    The words are labels for pictures; the scheduler never asks. A token below a request's high-water mark was computed
+    before, until a preemption threw it away.
+    """
+    prefill = decode = recompute = 0
+    for request, num_tokens in output.num_scheduled_tokens.items():
+        end = request.num_computed_tokens
+        if num_tokens == 1 and end > request.num_prompt_tokens and end > request.high_water:
+            decode += 1
+            continue
+        start = end - num_tokens
+        again = min(max(request.high_water - start, 0), num_tokens)
+        new_start = start + again
+        new_prompt = max(min(end, request.num_prompt_tokens) - new_start, 0)
+        recompute += again
+        prefill += new_prompt
+        decode += end - new_start - new_prompt
+    return prefill, decode, recompute
