@@ -105,7 +105,7 @@ def _request(given: Case, where: str) -> RequestSpec:
 
 def _get(given: Case, key: str, kind: type, where: str) -> Any:
     if not isinstance(given.get(key), kind):
-        words = {dict: "an object", list: "a list", str: "a text"}
+        words: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
         raise InputError("missing_key", where=where, field=key, limit=words[kind])
     return given[key]
 

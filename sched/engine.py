@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sched.async_scheduler import AsyncScheduler
+from sched.batch import Batch
 from sched.config import CacheConfig, SchedulerConfig
 from sched.livelock import LivelockDetector
 from sched.output import SchedulerOutput
 from sched.recorder import Recorder
 from sched.request import Request, RequestSpec
 from sched.scheduler import Scheduler
-from sched.step_time import Batch
 from sched.timeline import End, Timeline
 
 MAX_STEPS = 2_000_000

@@ -44,6 +44,7 @@ class Admission:
     Attributes:
         num_cached_tokens: tokens found in the prefix cache [tokens].
         num_rescued_tokens: of these, tokens it had computed itself before it was preempted [tokens].
+        num_recompute_tokens: tokens it had computed before it was preempted and must compute again [tokens].
         num_swapped_blocks: what if: blocks brought back from CPU memory [blocks].
         resumed: it had been preempted.
     """
@@ -51,6 +52,7 @@ class Admission:
     request: Request
     num_cached_tokens: int
     num_rescued_tokens: int
+    num_recompute_tokens: int
     num_swapped_blocks: int
     resumed: bool
 

@@ -14,7 +14,7 @@ from sched.output import SchedulerOutput
 from sched.request import NEVER, Request, RequestSpec
 from sched.scheduler import Scheduler
 from sched.timeline import (
-    Admissions, Blocks, End, Hashes, Preemptions, Requests, Runs, Skips, Steps, Timeline, Tokens,
+    Admissions, Blocks, CatchUps, End, Hashes, Preemptions, Requests, Runs, Skips, Steps, Timeline, Tokens,
 )  # fmt: skip
 
 Table = TypeVar("Table")
@@ -62,6 +62,7 @@ class Recorder:
         self.blocks = Columns(Blocks)
         self.hashes = Columns(Hashes)
         self.skips = Columns(Skips)
+        self.catch_ups = Columns(CatchUps)
         self.arrival = array("d", [float("nan")] * len(specs))
         self.arrived_step = array("i", [NEVER] * len(specs))
         self.finished_step = array("i", [NEVER] * len(specs))
@@ -95,6 +96,7 @@ class Recorder:
         )  # fmt: skip
         self._record_running(row, scheduler, output)
         self._record_decisions(row, output)
+        self._record_catch_ups(row, output)
         self._record_tokens(row, output)
         self._record_blocks(row, output)
 
@@ -111,8 +113,9 @@ class Recorder:
     def _record_decisions(self, row: int, output: SchedulerOutput) -> None:
         for a in output.admitted:
             self.admissions.append(
-                row, a.request.index, a.num_cached_tokens, a.num_rescued_tokens, a.num_swapped_blocks, a.resumed
-            )
+                row, a.request.index, a.num_cached_tokens, a.num_rescued_tokens, a.num_recompute_tokens,
+                a.num_swapped_blocks, a.resumed,
+            )  # fmt: skip
         for p in output.preempted:
             self.preemptions.append(
                 row, p.victim.index, p.asker.index, p.rule, p.num_needed_blocks, p.num_free_blocks,
@@ -120,6 +123,12 @@ class Recorder:
             )  # fmt: skip
         for request, reason in output.skipped.items():
             self.skips.append(row, request.index, reason)
+
+    def _record_catch_ups(self, row: int, output: SchedulerOutput) -> None:
+        for request, num_tokens in output.num_scheduled_tokens.items():
+            if request.high_water and request.num_computed_tokens - num_tokens < request.high_water:
+                if request.num_computed_tokens >= request.high_water:
+                    self.catch_ups.append(row, request.index)
 
     def _record_tokens(self, row: int, output: SchedulerOutput) -> None:
         requests, first, count = self.tokens.columns
@@ -155,14 +164,13 @@ class Recorder:
         offset.append(len(request))
         tokens = self.tokens.frozen()
         order = np.lexsort((tokens.first, tokens.request))
-        arrival, arrived, finished, finish_order = map(
-            _frozen, (self.arrival, self.arrived_step, self.finished_step, self.finish_order)
-        )
+        when = (self.arrival, self.arrived_step, self.finished_step, self.finish_order)
         return Timeline(
-            self.config, self.cache, Requests(self.specs, arrival, arrived, finished, finish_order),
+            self.config, self.cache, Requests(self.specs, *(_frozen(column) for column in when)),
             self.steps.frozen(), self.runs.frozen(), self.admissions.frozen(), self.preemptions.frozen(),
             Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
-            self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), end, self.depth,
+            self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), self.catch_ups.frozen(), end,
+            self.depth,
         )  # fmt: skip
 
 

@@ -221,7 +221,8 @@ class Scheduler:
         output.num_scheduled_tokens[request] = num_new_tokens
         output.token_budget -= num_new_tokens
         output.new_blocks[request] = list(request.block_ids)
-        output.admitted.append(Admission(request, num_cached, min(num_cached, request.high_water), moved, resumed))
+        rescued, again = min(num_cached, request.high_water), max(request.high_water - num_computed, 0)
+        output.admitted.append(Admission(request, num_cached, rescued, again, moved, resumed))
 
     # ---- around a step ----------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sched.timeline import Ints, Timeline
 
@@ -115,7 +116,7 @@ class History:
             owner[self.block_ids(step, request)] = request
         return owner
 
-    def hashed(self, step: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def hashed(self, step: int) -> NDArray[np.bool_]:
         """Per physical block whether it has the hash of a known prefix."""
         hashes = self.timeline.hashes
         upto = int(np.searchsorted(hashes.step, step, side="right"))

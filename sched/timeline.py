@@ -78,6 +78,7 @@ class Admissions:
     request: Ints
     cached_tokens: Ints
     rescued_tokens: Ints
+    recompute_tokens: Ints
     swapped_blocks: Ints
     resumed: Ints
 
@@ -136,6 +137,14 @@ class Skips:
 
 
 @dataclass(frozen=True, slots=True)
+class CatchUps:
+    """A request that had been preempted has computed again all that it lost, at the end of this step."""
+
+    step: Ints
+    request: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class Requests:
     """One row a request, in the order of the workload.
 
@@ -187,6 +196,7 @@ class Timeline:
     blocks: Blocks
     hashes: Hashes
     skips: Skips
+    catch_ups: CatchUps
     end: End
     depth: int
 
@@ -207,6 +217,7 @@ class Timeline:
     @property
     def nbytes(self) -> int:
         """Memory of all columns [bytes]."""
-        tables = (self.steps, self.runs, self.admissions, self.preemptions, self.tokens, self.blocks, self.hashes)
+        tables = (self.steps, self.runs, self.admissions, self.preemptions, self.tokens, self.blocks, self.hashes,
+                  self.skips, self.catch_ups)  # fmt: skip
         arrays = [getattr(table, name) for table in tables for name in table.__slots__]
         return sum(array.nbytes for array in arrays)
