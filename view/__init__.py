@@ -1,0 +1,1 @@
+"""Pictures and words. May import sched, never the other way round."""

@@ -1,0 +1,44 @@
+"""One HTML file that plays offline: the same bytes, the same script, plotly.js deflated inside."""
+
+import base64
+import html
+import zlib
+from functools import cache
+
+from view.player import source
+from view.player.component import PLOTLY_SOURCE, envelope
+
+# What Streamlit gives its components, for a page without Streamlit.
+_PAGE = """
+:root{--st-background-color:#FFFFFF;--st-text-color:#14181F}
+@media (prefers-color-scheme:dark){:root{--st-background-color:#0F1318;--st-text-color:#E8ECF1}}
+body{background:var(--st-background-color);margin:0 auto;padding:16px;max-width:1140px}
+@media (max-width:632px){body{padding:8px 16px}}
+"""
+
+
+@cache
+def _plotly() -> str:
+    return base64.b64encode(zlib.compress(PLOTLY_SOURCE.read_bytes(), 9)).decode()
+
+
+def standalone(
+    payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None
+) -> str:
+    """The whole page as text, about 2.2 MB plus the picture. It starts paused at `step` and asks no server for anything.
+
+    Pack the whole run, or the part that should be shown, into the payload: a file cannot fetch another window.
+    """
+    data = base64.b64encode(envelope(payload, ("file", step), selected)).decode()
+    return "".join(
+        (
+            f'<!doctype html><html lang="{html.escape(language)}"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            '<link rel="icon" href="data:,">',
+            f"<title>{html.escape(title)}</title><style>{_PAGE}{source.css()}</style></head><body>",
+            source.html(),
+            f'<script id="sx-plotly" type="text/plain">{_plotly()}</script>',
+            f'<script id="sx-data" type="text/plain">{data}</script>',
+            f'<script type="module">{source.script("standalone")}</script></body></html>',
+        )
+    )

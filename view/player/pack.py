@@ -1,0 +1,164 @@
+"""How does a Picture travel to the browser? As one string of bytes that wire.js reads.
+
+    u32 n | u32 raw size of the columns | n bytes: zlib of the header (JSON) | the rest: zlib of all columns
+
+Columns are little-endian, each as narrow as its values allow and 4-aligned; the header's `bufs` says (type, byte
+offset, length) of each and refers to them by number. Strings that repeat (slots, labels) are sent once. Grids are sent
+as the difference to the frame before (xor), which compresses to almost nothing.
+"""
+
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from view.player.check import check
+from view.player.picture import AnyTrack, Area, Column, ImageTrack, Picture, Playhead, Polys, Texts
+
+LEVEL = 1  # zlib: level 9 takes ten times as long and saves 3 %
+MARKS = 1_500  # marks of one kind that a scrubber can show; more are thinned, except preemptions
+_WIDTHS = tuple(np.dtype(name) for name in ("<u1", "<i1", "<u2", "<i2", "<u4", "<i4"))
+_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def pack(picture: Picture) -> bytes:
+    """The bytes of one window.
+
+    Raises:
+        ValueError: a field contradicts another; the message names it.
+    """
+    check(picture)
+    out = _Writer()
+    head = {
+        "figure": picture.figure,
+        "phone": picture.figure_phone,
+        "tracks": [_track(track, out) for track in picture.tracks],
+        "images": [_image(image, out) for image in picture.images],
+        "areas": [_area(area, out) for area in picture.areas],
+        "slots": {name: out.strings(texts) for name, texts in picture.slots.items()},
+        "boxes": {name: asdict(box) for name, box in picture.boxes.items()},
+        "boxes_phone": {name: asdict(box) for name, box in picture.boxes_phone.items()},
+        "marks": {kind: out.put(_thin(kind, steps, picture.total)) for kind, steps in picture.marks.items()},
+        "moves": {str(step): [asdict(move) for move in moves] for step, moves in picture.moves.items()},
+        "overview": [{**asdict(line), "values": out.put(line.values)} for line in picture.overview],
+        "caption": asdict(picture.caption),
+        "start": picture.start,
+        "count": picture.count,
+        "total": picture.total,
+        "scrub": picture.scrub,
+        "ui": dict(picture.ui),
+        "figver": figure_version(picture),
+    }
+    return out.finish(head)
+
+
+def figure_version(picture: Picture) -> str:
+    """Pictures that differ only in their window have the same: the player keeps their windows side by side."""
+    text = _JSON([picture.run, picture.total, picture.figure, picture.figure_phone])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+class _Writer:
+    """Collects columns and strings; hands out the numbers by which the header refers to them."""
+
+    def __init__(self) -> None:
+        self.columns: list[npt.NDArray[Any]] = []
+        self.known: dict[int, int] = {}  # one array used by several tracks (offsets, ids) is sent once
+        self.keep: list[object] = []  # keeps those arrays alive, so that their id() stays theirs
+        self.words: dict[str, int] = {}
+
+    def put(self, column: Column) -> int:
+        if (number := self.known.get(id(column))) is None:
+            number = self.known[id(column)] = len(self.columns)
+            self.keep.append(column)
+            self.columns.append(narrow(column))
+        return number
+
+    def value(self, value: Column | float) -> Any:
+        return {"c": self.put(value)} if isinstance(value, np.ndarray) else value
+
+    def maybe(self, column: Column | None) -> int | None:
+        return None if column is None else self.put(column)
+
+    def strings(self, texts: Sequence[str]) -> int:
+        words = self.words
+        return self.put(np.array([words.setdefault(text, len(words)) for text in texts], dtype=np.uint32))
+
+    def finish(self, head: Mapping[str, Any]) -> bytes:
+        table, parts, position = [], [], 0
+        for column in self.columns:
+            data = column.tobytes()
+            table.append([column.dtype.str.lstrip("<|"), position, column.size])
+            parts += [data, b"\0" * (-len(data) % 4)]
+            position += len(data) + len(parts[-1])
+        text = _JSON({**head, "strings": list(self.words), "bufs": table}).encode()
+        packed = zlib.compress(text, LEVEL)
+        return struct.pack("<II", len(packed), position) + packed + zlib.compress(b"".join(parts), LEVEL)
+
+
+def narrow(column: Column) -> npt.NDArray[Any]:
+    """The same numbers in the fewest bytes that hold them all: integers in 1 to 4 bytes, the rest as float32."""
+    if column.dtype.kind not in "iub":
+        return np.ascontiguousarray(column, dtype="<f4")
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    for width in _WIDTHS:
+        if np.iinfo(width).min <= low and high <= np.iinfo(width).max:
+            return np.ascontiguousarray(column, dtype=width)
+    raise ValueError(f"a column holds {low} to {high}: more than 32 bits")
+
+
+def _track(track: AnyTrack, out: _Writer) -> dict[str, Any]:
+    head: dict[str, Any] = {"kind": type(track).__name__.lower(), "trace": track.trace}
+    if isinstance(track, Playhead):
+        return {**head, "x": out.maybe(track.x)}
+    head |= {"o": out.put(track.offsets), "along": track.along, "row": out.maybe(track.row), "image": track.image}
+    head |= {"ids": out.maybe(track.ids), "show": track.show, "dim": track.dim}
+    names = ("x", "y") if isinstance(track, Polys | Texts) or hasattr(track, "x") else ("x0", "x1", "y0", "y1")
+    head |= {name: out.value(getattr(track, name)) for name in names}
+    if isinstance(track, Texts):
+        head |= {"text": _words(track.text, out), "prefix": track.prefix, "suffix": track.suffix}
+    return head
+
+
+def _words(texts: Sequence[str] | Column, out: _Writer) -> dict[str, int]:
+    return {"c": out.put(texts)} if isinstance(texts, np.ndarray) else {"s": out.strings(texts)}
+
+
+def _image(image: ImageTrack, out: _Writer) -> dict[str, Any]:
+    return {
+        **{name: getattr(image, name) for name in ("x", "y", "rows", "cols", "phone", "per_cell", "gap")},
+        "palette": [asdict(swatch) for swatch in image.palette],
+        "cells": out.put(_xor(narrow(image.cells))),
+        "ids": None if image.ids is None else out.put(_xor(narrow(image.ids))),
+    }
+
+
+def _xor(frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Each frame as its difference to the one before; the first as it is. One row after the other."""
+    out = frames.copy()
+    out[1:] ^= frames[:-1]
+    return out.reshape(-1)
+
+
+def _area(area: Area, out: _Writer) -> dict[str, Any]:
+    plain = ("name", "x", "y", "along", "tip", "owner", "nobody", "image", "reach")
+    return {
+        **{name: getattr(area, name) for name in plain},
+        **{name: out.maybe(getattr(area, name)) for name in ("offsets", "row", "ids")},
+        "columns": {name: _words(column, out) for name, column in area.columns.items()},
+    }
+
+
+def _thin(kind: str, steps: Sequence[int] | Column, total: int) -> npt.NDArray[Any]:
+    """At most MARKS steps, spread over the run; preemptions stay complete, because P and N jump through them."""
+    column = np.asarray(steps, dtype=np.int64)
+    if kind == "preempt" or len(column) <= MARKS:
+        return column
+    _, first = np.unique(column * MARKS // max(total, 1), return_index=True)
+    return column[first]

@@ -1,0 +1,32 @@
+"""The browser's part as text: the page fragment, its style and its script, joined from plain ES modules."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MODULES = ("wire", "theme", "frame", "figure", "grid", "slots", "dock", "pointer", "shot", "main")
+_IMPORT = re.compile(r"^import .*?;\n", re.M | re.S)
+_EXPORT = re.compile(r"^export (?=(async |class |const |function |let ))", re.M)
+
+
+@cache
+def html() -> str:
+    """The elements of one player."""
+    return (HERE / "player.html").read_text(encoding="utf-8")
+
+
+@cache
+def css() -> str:
+    """Their style, light and dark."""
+    return (HERE / "player.css").read_text(encoding="utf-8")
+
+
+@cache
+def script(entry: str = "mount") -> str:
+    """All modules as one: a component's script must be one string, and a page opened from disk may not import files.
+
+    `entry` is the last module: "mount" for Streamlit, "standalone" for the offline file.
+    """
+    parts = [(HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in (*MODULES, entry)]
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", part)) for part in parts)
