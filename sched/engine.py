@@ -29,10 +29,12 @@ class Limits:
     Attributes:
         max_steps: steps.
         max_work: running requests summed over all steps; what simulating costs is nearly proportional to it.
+        end_when_stuck: end a run that cannot go on; vLLM itself would step for ever.
     """
 
     max_steps: int = MAX_STEPS
     max_work: int = MAX_WORK
+    end_when_stuck: bool = True
 
 
 class Arrivals(Protocol):
@@ -170,7 +172,8 @@ class Engine:
                     return End("finished")
                 self.step, self.now = place
             self._let_arrive()
-            end = self._one_step() or self._limit()
+            stuck = self._one_step()
+            end = stuck if stuck and self.limits.end_when_stuck else self._limit()
         return end
 
     def _let_arrive(self) -> None:

@@ -50,7 +50,7 @@ class History:
     def running_columns(self, step: int) -> tuple[Ints, Ints, Ints]:
         """The same as three columns: request, computed before the step, tokens of the step."""
         runs = self.timeline.runs
-        run = int(np.searchsorted(runs.first, step, side="right")) - 1
+        run = int(runs.first.searchsorted(step, side="right")) - 1
         rows = slice(int(runs.offset[run]), int(runs.offset[run + 1]))
         done = step - int(runs.first[run])
         return runs.request[rows], runs.computed[rows] + done * runs.tokens[rows], runs.tokens[rows]
@@ -72,7 +72,7 @@ class History:
 
     def _last_preemption(self, step: int, members: Ints) -> Ints:
         """Per member, the rank of its last preemption up to a step among all preemptions (-1: never preempted)."""
-        upto = int(np.searchsorted(self.timeline.preemptions.step, step, side="right"))
+        upto = int(self.timeline.preemptions.step.searchsorted(step, side="right"))
         rank = np.full(len(self.timeline.requests.spec), -1, np.int32)
         rank[self.timeline.preemptions.request[:upto]] = np.arange(upto, dtype=np.int32)
         return rank[members]
@@ -84,18 +84,18 @@ class History:
             return self._block_ids[:0]
         first, last = int(self._block_starts[request]), int(self._block_starts[request + 1])
         steps = self._block_steps[first:last]
-        low, high = np.searchsorted(steps, [admitted, step + 1])
-        return self._block_ids[first + int(low) : first + int(high)]
+        low, high = steps.searchsorted((admitted, step + 1)).tolist()
+        return self._block_ids[first + low : first + high]
 
     def admitted_step(self, step: int, request: int) -> int:
         """The step in which a request that runs in `step` was last admitted; -1 if it does not run then."""
         first, last = int(self._admission_starts[request]), int(self._admission_starts[request + 1])
-        before = int(np.searchsorted(self._admission_steps[first:last], step, side="right"))
+        before = int(self._admission_steps[first:last].searchsorted(step, side="right"))
         if before == 0:
             return -1
         admitted = int(self._admission_steps[first + before - 1])
         first, last = int(self._preemption_starts[request]), int(self._preemption_starts[request + 1])
-        preempted = int(np.searchsorted(self._preemption_steps[first:last], step, side="right"))
+        preempted = int(self._preemption_steps[first:last].searchsorted(step, side="right"))
         finished = int(self.timeline.requests.finished_step[request])
         return -1 if preempted >= before or 0 <= finished < step else admitted
 
@@ -119,7 +119,7 @@ class History:
     def hashed(self, step: int) -> NDArray[np.bool_]:
         """Per physical block whether it has the hash of a known prefix."""
         hashes = self.timeline.hashes
-        upto = int(np.searchsorted(hashes.step, step, side="right"))
+        upto = int(hashes.step.searchsorted(step, side="right"))
         flags = np.zeros(self.timeline.cache.num_gpu_blocks, np.bool_)
         flags[hashes.block[:upto]] = hashes.set[:upto]
         return flags

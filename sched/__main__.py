@@ -1,0 +1,59 @@
+"""python -m sched COMMAND …: the simulator on the command line.
+
+Exit status: 0 all well, 1 the command's own "no" (a trace that differs), 2 bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import os
+import sys
+
+from sched.errors import InputError
+
+COMMANDS = {  # each is a module of sched.commands, imported only when it is asked for
+    "trace": "run cases and write what the scheduler decides in each step",
+    "verify": "run the cases of golden traces and compare every field of every step",
+    "bench": "measure the simulator's speed, in time per generated token",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run one subcommand and return its exit status."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(overview())
+        return 0 if argv else 2
+    name = argv[0]
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1) or ["--help"]
+        print(f"error: there is no command {name[:80]!r}; the nearest is {near[0]}", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f"sched.commands.{name}")
+    parser = argparse.ArgumentParser(prog=f"python -m sched {name}", description=module.__doc__)
+    module.add_arguments(parser)
+    args = parser.parse_args(argv[1:])
+    try:
+        status: int = module.run(args)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader (`head`) has gone; without this, closing stdout would complain again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status
+
+
+def overview() -> str:
+    """The list of commands."""
+    width = max(map(len, COMMANDS))
+    rows = [f"  {name:{width}}  {words}" for name, words in COMMANDS.items()]
+    return "\n".join(["usage: python -m sched COMMAND …   (COMMAND --help for its options)", "", *rows])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

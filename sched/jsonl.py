@@ -1,0 +1,50 @@
+"""Files with one JSON object a line, plain or gzipped, read and written so that every fault is named."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sched.errors import InputError
+
+Row = dict[str, Any]
+
+
+def read_lines(path: str) -> Iterator[tuple[int, Row]]:
+    """Read a .jsonl or .jsonl.gz file: line numbers and objects. Raises InputError naming the line."""
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield number, _parse(line, f"{path}, line {number}")
+    except FileNotFoundError:
+        raise InputError("no_such_file", value=path, limit="give the path of a .jsonl or .jsonl.gz file") from None
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InputError("unreadable_file", where=path, value=error, limit="give a .jsonl or .jsonl.gz file") from error
+
+
+def _parse(line: str, where: str) -> Row:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:  # a ValueError too: a whole number of too many digits
+        raise InputError("bad_json", where=where, value=getattr(error, "msg", error)) from None
+    if not isinstance(value, dict):
+        raise InputError("bad_json", where=where, value="not an object")
+    return value
+
+
+def write_lines(path: str, rows: Iterable[Row]) -> int:
+    """Write objects as .jsonl, or .jsonl.gz if the name says so; return how many. Raises InputError if it cannot."""
+    count = 0
+    try:
+        with gzip.open(path, "wt") if path.endswith(".gz") else open(path, "w", encoding="utf-8") as file:
+            for count, row in enumerate(rows, 1):
+                file.write(json.dumps(row, separators=(",", ":")) + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError("unwritable_file", where=path, value=error.strerror or error) from None
+    return count
