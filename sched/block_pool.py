@@ -6,7 +6,7 @@ Source: vllm/v1/core/block_pool.py (0.33.0).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterator, Sequence
 
 NULL_BLOCK = 0
 
@@ -14,8 +14,14 @@ NULL_BLOCK = 0
 class BlockPool:
     """All blocks of the KV cache. Block 0 is the null block and is never given away.
 
+    The free list has two parts. In front are the blocks that hold nothing anybody could use: the one given back last
+    is taken first. Behind them are the cached ones that nobody holds at the moment: the one given back first is taken
+    (and its content forgotten) first. They cannot mix, because a block without a hash is always put in front of all
+    others and one with a hash behind all others.
+
     Attributes:
-        free_block_queue: the free blocks in the order they will be taken. A cached block nobody uses is free too.
+        unhashed_free: the front part, as a stack: its last block is the next to be taken.
+        hashed_free: the rear part, in the order they will be taken. A cached block that nobody holds is free too.
         ref_cnt: per block, how many requests hold it.
         block_hash: per block, the name of its content, if it is full and caching is on.
         cached_block_hash_to_block: per name, the blocks that have it, the one that got it earliest first.
@@ -25,17 +31,27 @@ class BlockPool:
     def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
         self.num_gpu_blocks = num_gpu_blocks
         self.enable_caching = enable_caching
-        self.free_block_queue: OrderedDict[int, None] = OrderedDict.fromkeys(range(1, num_gpu_blocks))
+        self.unhashed_free = list(range(num_gpu_blocks - 1, NULL_BLOCK, -1))
+        self.hashed_free: OrderedDict[int, None] = OrderedDict()
         self.ref_cnt = [0] * num_gpu_blocks
         self.block_hash: list[Hashable | None] = [None] * num_gpu_blocks
         self.cached_block_hash_to_block: dict[Hashable, dict[int, None]] = {}
-        self.num_cached_free_blocks = 0
         self.hash_log: list[tuple[int, bool]] | None = None
 
     @property
     def num_free_blocks(self) -> int:
         """Blocks that can be taken now, cached ones that nobody holds included [blocks]."""
-        return len(self.free_block_queue)
+        return len(self.unhashed_free) + len(self.hashed_free)
+
+    @property
+    def num_cached_free_blocks(self) -> int:
+        """Free blocks whose content can still be found [blocks]."""
+        return len(self.hashed_free)
+
+    def free_block_queue(self) -> Iterator[int]:
+        """The free blocks in the order they will be taken."""
+        yield from reversed(self.unhashed_free)
+        yield from self.hashed_free
 
     def get_cached_block(self, block_hash: Hashable) -> int | None:
         """Find a block with this content: of several, the one that got its hash first."""
@@ -44,68 +60,78 @@ class BlockPool:
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """Take blocks from the front of the free list; a cached one among them is evicted."""
-        taken = [self.free_block_queue.popitem(last=False)[0] for _ in range(num_blocks)]
+        taken = self.unhashed_free[: -num_blocks - 1 : -1]
+        del self.unhashed_free[len(self.unhashed_free) - len(taken) :]
+        if len(taken) < num_blocks:
+            taken += self._evict_oldest(num_blocks - len(taken))
         for block in taken:
             self.ref_cnt[block] = 1
-            if self.block_hash[block] is not None:
-                self._evict(block)
         return taken
 
-    def _evict(self, block: int) -> None:
-        block_hash = self.block_hash[block]
-        same = self.cached_block_hash_to_block[block_hash]
-        del same[block]
-        if not same:
-            del self.cached_block_hash_to_block[block_hash]
-        self.block_hash[block] = None
-        self.num_cached_free_blocks -= 1
+    def _evict_oldest(self, num_blocks: int) -> list[int]:
+        """Make the cache forget the blocks that were given back first."""
+        evicted = []
+        names, found = self.block_hash, self.cached_block_hash_to_block
+        for _ in range(num_blocks):
+            block, _ = self.hashed_free.popitem(last=False)
+            same = found[names[block]]
+            del same[block]
+            if not same:
+                del found[names[block]]
+            names[block] = None
+            evicted.append(block)
         if self.hash_log is not None:
-            self.hash_log.append((block, False))
+            self.hash_log += [(block, False) for block in evicted]
+        return evicted
 
-    def touch(self, blocks: Iterable[int]) -> None:
+    def touch(self, blocks: Sequence[int]) -> None:
         """Hold cached blocks once more, as a prefix hit does; a free one leaves the free list."""
         for block in blocks:
             if self.ref_cnt[block] == 0:
-                del self.free_block_queue[block]
-                self.num_cached_free_blocks -= 1
+                del self.hashed_free[block]
             self.ref_cnt[block] += 1
 
-    def cache_full_block(self, block: int, block_hash: Hashable) -> None:
-        """Name the content of a full block so that others can find it. Equal content is not merged."""
-        self.block_hash[block] = block_hash
-        self.cached_block_hash_to_block.setdefault(block_hash, {})[block] = None
+    def cache_full_blocks(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
+        """Name the contents of full blocks so that others can find them. Equal content is not merged."""
+        for block, block_hash in zip(blocks, block_hashes, strict=True):
+            self.block_hash[block] = block_hash
+            same = self.cached_block_hash_to_block.get(block_hash)
+            if same is None:
+                self.cached_block_hash_to_block[block_hash] = {block: None}
+            else:
+                same[block] = None
         if self.hash_log is not None:
-            self.hash_log.append((block, True))
+            self.hash_log += [(block, True) for block in blocks]
 
-    def free_blocks(self, ordered_blocks: Iterable[int]) -> None:
-        """Let go of blocks, the first to be reused first.
+    def free_blocks(self, blocks: Sequence[int]) -> None:
+        """Let go of a request's blocks, from its tail to its head.
 
-        Those without a hash can serve nobody: they go to the front of the free list as one group. Those with a hash
-        go to its end, so that the cache forgets them last and the oldest first.
+        Those without a hash can serve nobody: as one group they become the front of the free list, the tail first.
+        Those with a hash go to its end, so that the cache forgets them last, the oldest first and a tail before its
+        head.
         """
         unhashed = []
-        for block in ordered_blocks:
+        for block in reversed(blocks):
             self.ref_cnt[block] -= 1
             if self.ref_cnt[block] == 0:
                 if self.block_hash[block] is None:
                     unhashed.append(block)
                 else:
-                    self.free_block_queue[block] = None
-                    self.num_cached_free_blocks += 1
-        for block in reversed(unhashed):
-            self.free_block_queue[block] = None
-            self.free_block_queue.move_to_end(block, last=False)
+                    self.hashed_free[block] = None
+        self.unhashed_free.extend(reversed(unhashed))
 
     def check(self) -> None:
         """Raise AssertionError unless each block is either free or held, and each hash can be found."""
         used = sum(count > 0 for count in self.ref_cnt)
+        free = set(self.free_block_queue())
         assert used + self.num_free_blocks == self.num_gpu_blocks - 1, "used + free = usable"
-        assert NULL_BLOCK not in self.free_block_queue and self.ref_cnt[NULL_BLOCK] == 0, "the null block is nobody's"
+        assert len(free) == self.num_free_blocks, "no block is free twice"
+        assert NULL_BLOCK not in free and self.ref_cnt[NULL_BLOCK] == 0, "the null block is nobody's"
+        assert all(self.block_hash[block] is None for block in self.unhashed_free), "in front: blocks without a hash"
+        assert all(self.block_hash[block] is not None for block in self.hashed_free), "behind: blocks with a hash"
         for block in range(1, self.num_gpu_blocks):
-            assert (self.ref_cnt[block] == 0) == (block in self.free_block_queue), f"block {block}: free or held"
+            assert (self.ref_cnt[block] == 0) == (block in free), f"block {block}: free or held"
             name = self.block_hash[block]
             assert name is None or block in self.cached_block_hash_to_block[name], f"block {block}: cannot be found"
         found = sum(len(blocks) for blocks in self.cached_block_hash_to_block.values())
         assert found == sum(name is not None for name in self.block_hash), "no hash without its block"
-        cached_free = sum(self.block_hash[block] is not None for block in self.free_block_queue)
-        assert cached_free == self.num_cached_free_blocks, "cached free blocks are counted"

@@ -150,8 +150,8 @@ def check_pool(scheduler: SchedulerConfig, cache: CacheConfig) -> None:
     """Refuse a pool that cannot hold one request of max_model_len, as vLLM does at start.
 
     Raises InputError with the largest max_model_len that fits.
-    Source: vllm/v1/core/kv_cache_planning.py (0.33.0), which counts the null block too.
+    Source: vllm/v1/core/kv_cache_planning.py (0.33.0), which leaves out the null block.
     """
-    fits = cache.num_gpu_blocks * cache.block_size
+    fits = cache.num_usable_blocks * cache.block_size
     if scheduler.max_model_len > fits:
         raise InputError("pool_too_small", field="num_gpu_blocks", value=cache.num_gpu_blocks, limit=f"{fits:,}")

@@ -52,8 +52,8 @@ class KVCacheManager:
         """
         found: list[int] = []
         if self.enable_caching:
-            for block in range((request.num_tokens - 1) // self.block_size):
-                cached = self.block_pool.get_cached_block(request.block_hash(block, self.block_size))
+            for name in request.block_hashes(0, (request.num_tokens - 1) // self.block_size, self.block_size):
+                cached = self.block_pool.get_cached_block(name)
                 if cached is None:
                     break
                 found.append(cached)
@@ -99,7 +99,7 @@ class KVCacheManager:
         missing = -(-num_tokens // self.block_size) - len(request.block_ids)
         new_blocks = NO_BLOCKS
         if missing > 0:
-            if missing > len(self.block_pool.free_block_queue):
+            if missing > self.block_pool.num_free_blocks:
                 return None
             new_blocks = self.block_pool.get_new_blocks(missing)
             request.block_ids += new_blocks
@@ -109,15 +109,16 @@ class KVCacheManager:
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """Give the blocks that the first num_tokens tokens fill their hashes, each block once."""
-        num_full = num_tokens // self.block_size
-        for block in range(request.num_cached_blocks, num_full):
-            self.block_pool.cache_full_block(request.block_ids[block], request.block_hash(block, self.block_size))
-        request.num_cached_blocks = max(request.num_cached_blocks, num_full)
+        first, last = request.num_cached_blocks, num_tokens // self.block_size
+        if first < last:
+            names = request.block_hashes(first, last, self.block_size)
+            self.block_pool.cache_full_blocks(request.block_ids[first:last], names)
+            request.num_cached_blocks = last
 
     def free(self, request: Request) -> int:
         """Give back all blocks of a request, tail first; return how many it held."""
         held = len(request.block_ids)
-        self.block_pool.free_blocks(reversed(request.block_ids))
+        self.block_pool.free_blocks(request.block_ids)
         request.block_ids = []
         request.num_cached_blocks = 0
         return held

@@ -67,6 +67,19 @@ class Stop:
     num_free: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class AdmissionPlan:
+    """What the head of the queue would get: the cached blocks it hits, what is then computed, and its first chunk.
+
+    is_prefill: more than one token is left to compute, which counts for prefill_schedule_interval.
+    """
+
+    computed_blocks: list[int]
+    num_computed_tokens: int
+    num_new_tokens: int
+    is_prefill: bool
+
+
 @dataclass(slots=True)
 class SchedulerOutput:
     """One step's schedule.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -87,16 +87,22 @@ class Request:
         """Tokens generated so far [tokens]; a preemption keeps them."""
         return self.num_tokens - self.num_prompt_tokens
 
-    def block_hash(self, block: int, block_size: int) -> Hashable:
-        """Name the content of the request's block number `block`: equal names, equal tokens up to its end.
+    def block_hashes(self, first: int, last: int, block_size: int) -> Sequence[Hashable]:
+        """Name the contents of the request's blocks first … last - 1: equal names, equal tokens up to their ends.
 
         vLLM hashes the tokens and the hash of the block before; here the two ways in which prompts can be equal
         (a shared prefix, or the hash ids of a trace) give the name, and all else is the request's own.
         """
-        end = (block + 1) * block_size
+        spec = self.spec
+        if spec.prefix_len or spec.hash_size:
+            return [self._shared_hash(block, (block + 1) * block_size) for block in range(first, last)]
+        own = self.index << 32  # as quick to make as a name can be: most requests share nothing
+        return range(own + first, own + last)
+
+    def _shared_hash(self, block: int, end: int) -> Hashable:
         spec = self.spec
         if end <= spec.prefix_len and spec.prefix_group is not None:
             return ("group", spec.prefix_group, block)
         if spec.hash_size and end <= spec.num_prompt_tokens and (end - 1) // spec.hash_size < len(spec.hash_ids):
             return ("hash", spec.hash_ids[(end - 1) // spec.hash_size], block)
-        return (self.index, block)
+        return (self.index << 32) + block

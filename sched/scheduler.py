@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sched.config import CacheConfig, SchedulerConfig
 from sched.kv_cache_manager import KVCacheManager
-from sched.output import Admission, Preemption, SchedulerOutput, Stop
+from sched.output import Admission, AdmissionPlan, Preemption, SchedulerOutput, Stop
 from sched.reasons import SkipReason, StopReason, VictimRule
 from sched.request import Request, RequestStatus
 from sched.request_queue import POLICIES, VICTIM_CHOICES, VICTIMS
@@ -163,66 +163,62 @@ class Scheduler:
     def _schedule_waiting(self, output: SchedulerOutput) -> None:
         """Admit from the head of the queue until something stops it; whoever cannot enter blocks all behind."""
         batch_is_closed = self.config.batching == "static" and bool(self.running)
-        stop = Stop(StopReason.EMPTY)
         while len(self.waiting) > 0:
-            request = self.waiting.peek_request()
-            if output.token_budget <= 0:
-                stop = Stop(StopReason.BUDGET, request)
-            elif len(self.running) >= self.config.max_num_running:
-                stop = Stop(StopReason.MAX_NUM_SEQS, request)
-            elif batch_is_closed:
-                stop = Stop(StopReason.STATIC_BATCH, request)
-            else:
-                stop = self._admit(request, output) or Stop(StopReason.EMPTY)
-            if stop.head is not None:
+            plan = self._plan_admission(self.waiting.peek_request(), output.token_budget, batch_is_closed)
+            if isinstance(plan, Stop):
+                output.stop = plan
                 break
-        output.stop = stop
+            self._admit(self.waiting.pop_request(), plan, output)
         if not self._held:
             self._waiting_was_left = len(self.waiting) > 0
 
-    def _admit(self, request: Request, output: SchedulerOutput) -> Stop | None:
-        """Move the head of the queue to the end of `running`, or say what stops it. Admission never preempts."""
+    def _plan_admission(self, request: Request, token_budget: int, batch_is_closed: bool) -> AdmissionPlan | Stop:
+        """Test whether the head of the queue may enter, and with how many tokens. Admission never preempts."""
+        if token_budget <= 0:
+            return Stop(StopReason.BUDGET, request)
+        if len(self.running) >= self.config.max_num_running:
+            return Stop(StopReason.MAX_NUM_SEQS, request)
+        if batch_is_closed:
+            return Stop(StopReason.STATIC_BATCH, request)
         manager = self.kv_cache_manager
         computed_blocks = [] if request.num_computed_tokens else manager.get_computed_blocks(request)
-        num_cached = len(computed_blocks) * manager.block_size
-        num_computed = request.num_computed_tokens + num_cached  # the former is 0 unless it was swapped out
-        num_new_tokens = request.num_tokens - num_computed
-        if self._held and num_new_tokens > 1:
+        num_cached_tokens = len(computed_blocks) * manager.block_size
+        num_computed_tokens = request.num_computed_tokens + num_cached_tokens  # the former only if it was swapped out
+        num_missing_tokens = num_new_tokens = request.num_tokens - num_computed_tokens
+        if self._held and num_missing_tokens > 1:
             return Stop(StopReason.PREFILL_INTERVAL, request)
-        is_prefill = num_new_tokens > 1
         if 0 < self._threshold < num_new_tokens:
             num_new_tokens = self._threshold
-        if num_new_tokens > output.token_budget:
+        if num_new_tokens > token_budget:
             if not self.config.enable_chunked_prefill:
                 return Stop(StopReason.CHUNKED_PREFILL_OFF, request)
-            num_new_tokens = output.token_budget
+            num_new_tokens = token_budget
         shortage = manager.admission_shortage(
-            request, num_computed + num_new_tokens, computed_blocks, any_running=bool(self.running)
+            request, num_computed_tokens + num_new_tokens, computed_blocks, any_running=bool(self.running)
         )
         if shortage is not None:
             return Stop(shortage.reason, request, shortage.num_needed, shortage.num_free)
-        self._carries_prefill |= is_prefill
-        self._start_running(request, computed_blocks, num_computed, num_new_tokens, output)
-        return None
+        return AdmissionPlan(computed_blocks, num_computed_tokens, num_new_tokens, num_missing_tokens > 1)
 
-    def _start_running(
-        self, request: Request, computed_blocks: list[int], num_computed: int, num_new_tokens: int,
-        output: SchedulerOutput,
-    ) -> None:  # fmt: skip
+    def _admit(self, request: Request, plan: AdmissionPlan, output: SchedulerOutput) -> None:
+        """Move the head of the queue to the end of `running`: first it takes its cached blocks, then new ones."""
         manager = self.kv_cache_manager
-        num_cached = len(computed_blocks) * manager.block_size
+        self.running.append(request)
         resumed = request.status is RequestStatus.PREEMPTED
-        self.running.append(self.waiting.pop_request())
-        moved = manager.swap_in(request)
-        manager.take_computed_blocks(request, computed_blocks)
-        request.num_computed_tokens = num_computed
-        manager.allocate_slots(request, num_new_tokens)
         request.status = RequestStatus.RUNNING
-        output.num_scheduled_tokens[request] = num_new_tokens
-        output.token_budget -= num_new_tokens
+        num_swapped_blocks = manager.swap_in(request)
+        manager.take_computed_blocks(request, plan.computed_blocks)
+        num_cached_tokens = len(plan.computed_blocks) * manager.block_size
+        request.num_computed_tokens = plan.num_computed_tokens
+        manager.allocate_slots(request, plan.num_new_tokens)
+        output.num_scheduled_tokens[request] = plan.num_new_tokens
+        output.token_budget -= plan.num_new_tokens
         output.new_blocks[request] = list(request.block_ids)
-        rescued, again = min(num_cached, request.high_water), max(request.high_water - num_computed, 0)
-        output.admitted.append(Admission(request, num_cached, rescued, again, moved, resumed))
+        rescued, again = min(num_cached_tokens, request.high_water), request.high_water - plan.num_computed_tokens
+        output.admitted.append(
+            Admission(request, num_cached_tokens, rescued, max(again, 0), num_swapped_blocks, resumed)
+        )
+        self._carries_prefill |= plan.is_prefill
 
     # ---- around a step ----------------------------------------------------------------------------------------
 
