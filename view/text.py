@@ -1,0 +1,113 @@
+"""Where do words come from? From strings/<language>/<file>.toml; the text `name` of a file is the key "file.name".
+
+A text may hold fields: `{n}` writes a value (whole numbers with thousands separators), `{n:.1f}` formats it as Python
+does, `{n:block|blocks}` writes the number with its noun, `{n:=is|are}` the word alone, and `{name:을}` the name with
+the Korean particle that suits its sound (이, 가, 은, 는, 을, 를, 과, 와, 으로, 로: either of a pair stands for both).
+"""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+LANGUAGES = ("ko", "en")
+STRINGS = Path(__file__).parent / "strings"
+PARTICLES = {first: pair for pair in ("이가", "은는", "을를", "과와") for first in pair}
+DIGITS_WITH_FINAL = "013678"  # 영 일 삼 육 칠 팔 end in a consonant; 이 사 오 구 do not
+LETTERS_WITH_FINAL = "lmnr"  # elle, em, en, are: read as 엘 엠 엔 알
+LETTERS_WITH_RIEUL = "lr"
+
+Part = str | tuple[str, Callable[[object], str]]
+
+
+class Text(Protocol):
+    """Looks a text up by its key and fills its fields. Raises KeyError for an unknown key or a missing field."""
+
+    def __call__(self, key: str, /, **fields: object) -> str: ...
+
+
+@cache
+def translator(language: str) -> Text:
+    """The texts of a language. Raises KeyError naming the languages if it is none of LANGUAGES."""
+    if language not in LANGUAGES:
+        raise KeyError(f"language {language!r} is none of {', '.join(LANGUAGES)}")
+    parts = {key: _compile(text) for key, text in read(language).items()}
+
+    def text(key: str, /, **fields: object) -> str:
+        if key not in parts:
+            raise KeyError(f"no text {key!r} in {language}")
+        return "".join([part if isinstance(part, str) else part[1](fields[part[0]]) for part in parts[key]])
+
+    return text
+
+
+def read(language: str) -> dict[str, str]:
+    """All texts of a language as they are written, by key."""
+    texts: dict[str, str] = {}
+    for path in sorted((STRINGS / language).glob("*.toml")):
+        _flatten(path.stem, tomllib.loads(path.read_text(encoding="utf-8")), texts)
+    return texts
+
+
+def fields_of(text: str) -> set[str]:
+    """The names of a text's fields."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def particle(word: str, kind: str) -> str:
+    """The form of a Korean particle after a word: particle("r75", "를") is "를", particle("r71", "를") is "을"."""
+    final, rieul = _final(word)
+    if kind in ("으로", "로"):
+        return "으로" if final and not rieul else "로"
+    pair = PARTICLES[kind]
+    return pair[0] if final else pair[1]
+
+
+def _final(word: str) -> tuple[bool, bool]:
+    """Whether a word, read aloud in Korean, ends in a consonant, and whether that is ㄹ. Only its last sign counts."""
+    last = next((sign for sign in reversed(word) if sign.isalnum()), "가")
+    if last.isdigit():
+        return last in DIGITS_WITH_FINAL, last in "178"
+    if "가" <= last <= "힣":
+        consonant = (ord(last) - ord("가")) % 28
+        return consonant > 0, consonant == 8
+    return last.lower() in LETTERS_WITH_FINAL, last.lower() in LETTERS_WITH_RIEUL
+
+
+def _flatten(prefix: str, table: dict[str, object], into: dict[str, str]) -> None:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            _flatten(f"{prefix}.{name}", value, into)
+        elif isinstance(value, str):
+            into[f"{prefix}.{name}"] = value
+        else:
+            raise TypeError(f"{prefix}.{name} is {value!r}, not a text")
+
+
+def _compile(text: str) -> list[Part]:
+    """Cut a text into literal parts and fields, once, because figures fill thousands of them."""
+    parts: list[Part] = []
+    for literal, name, spec, _ in string.Formatter().parse(text):
+        if literal:
+            parts.append(literal)
+        if name is not None:
+            parts.append((name, _writer(spec or "")))
+    return parts
+
+
+def _writer(spec: str) -> Callable[[object], str]:
+    """How a field is written."""
+    if spec == "":
+        return lambda value: f"{value:,}" if isinstance(value, int) else str(value)
+    if spec in PARTICLES or spec in ("으로", "로"):
+        return lambda value: f"{value}{particle(str(value), spec)}"
+    if "|" in spec:
+        one, many = spec.removeprefix("=").split("|")
+        if spec.startswith("="):
+            return lambda value: one if value == 1 else many
+        return lambda value: f"{value:,} {one if value == 1 else many}"
+    return lambda value: format(value, spec)
