@@ -1,6 +1,6 @@
 """The player: one Streamlit component that plays a Plotly figure. README.md says how a figure is described to it.
 
-`player` and `publish` are loaded when first asked for: figures import `view.player.picture` and must not need Streamlit.
+`player` and `publish` are loaded when first asked for: figures import `view.player.picture` and need no Streamlit.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,7 @@
 """The player as a Streamlit component (v2)."""
 
+import importlib.metadata
+import importlib.util
 import json
 import os
 import shutil
@@ -9,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import plotly
 import streamlit as st
 
 from view.player import source
 
 Mode = Literal["page", "embed", "present"]
-PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-PLOTLY_FILE = f"plotly-{plotly.__version__}.min.js"
+_SPEC = importlib.util.find_spec("plotly")  # found, not imported: only one of its files is needed
+PLOTLY_SOURCE = Path(_SPEC.origin if _SPEC and _SPEC.origin else "plotly").parent / "package_data" / "plotly.min.js"
+PLOTLY_FILE = f"plotly-{importlib.metadata.version('plotly')}.min.js"
 OLD = 1_600_000_000  # seconds; Streamlit sends no Cache-Control, so browsers judge freshness by a file's age
 
 

@@ -25,7 +25,7 @@ def _plotly() -> str:
 def standalone(
     payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None
 ) -> str:
-    """The whole page as text, about 2.2 MB plus the picture. It starts paused at `step` and asks no server for anything.
+    """The whole page as text, 2.2 MB and the picture. It starts paused at `step` and asks no server for anything.
 
     Pack the whole run, or the part that should be shown, into the payload: a file cannot fetch another window.
     """

@@ -3,8 +3,8 @@
     u32 n | u32 raw size of the columns | n bytes: zlib of the header (JSON) | the rest: zlib of all columns
 
 Columns are little-endian, each as narrow as its values allow and 4-aligned; the header's `bufs` says (type, byte
-offset, length) of each and refers to them by number. Strings that repeat (slots, labels) are sent once. Grids are sent
-as the difference to the frame before (xor), which compresses to almost nothing.
+offset, length) of each and refers to them by number. Strings that repeat (slots, labels) are sent once. Of a grid its
+first frame is sent, and then only the cells that change.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from view.player.check import check
-from view.player.picture import AnyTrack, Area, Column, ImageTrack, Picture, Playhead, Polys, Texts
+from view.player.picture import AnyTrack, Area, Column, ImageTrack, Move, Picture, Playhead, Texts
 
 LEVEL = 1  # zlib: level 9 takes ten times as long and saves 3 %
 MARKS = 1_500  # marks of one kind that a scrubber can show; more are thinned, except preemptions
@@ -35,9 +35,8 @@ def pack(picture: Picture) -> bytes:
     """
     check(picture)
     out = _Writer()
+    figure = _JSON([picture.figure, picture.figure_phone])
     head = {
-        "figure": picture.figure,
-        "phone": picture.figure_phone,
         "tracks": [_track(track, out) for track in picture.tracks],
         "images": [_image(image, out) for image in picture.images],
         "areas": [_area(area, out) for area in picture.areas],
@@ -45,7 +44,7 @@ def pack(picture: Picture) -> bytes:
         "boxes": {name: asdict(box) for name, box in picture.boxes.items()},
         "boxes_phone": {name: asdict(box) for name, box in picture.boxes_phone.items()},
         "marks": {kind: out.put(_thin(kind, steps, picture.total)) for kind, steps in picture.marks.items()},
-        "moves": {str(step): [asdict(move) for move in moves] for step, moves in picture.moves.items()},
+        "moves": {str(step): [_move(move) for move in moves] for step, moves in picture.moves.items()},
         "overview": [{**asdict(line), "values": out.put(line.values)} for line in picture.overview],
         "caption": asdict(picture.caption),
         "start": picture.start,
@@ -53,14 +52,13 @@ def pack(picture: Picture) -> bytes:
         "total": picture.total,
         "scrub": picture.scrub,
         "ui": dict(picture.ui),
-        "figver": figure_version(picture),
+        "figver": _version(f"{picture.run} {picture.total} {figure}"),
     }
-    return out.finish(head)
+    return out.finish(head, figure)
 
 
-def figure_version(picture: Picture) -> str:
+def _version(text: str) -> str:
     """Pictures that differ only in their window have the same: the player keeps their windows side by side."""
-    text = _JSON([picture.run, picture.total, picture.figure, picture.figure_phone])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
@@ -73,11 +71,12 @@ class _Writer:
         self.keep: list[object] = []  # keeps those arrays alive, so that their id() stays theirs
         self.words: dict[str, int] = {}
 
-    def put(self, column: Column) -> int:
+    def put(self, column: Column, kept: bool = False) -> int:
+        """The column's number. `kept`: its type stays as it is."""
         if (number := self.known.get(id(column))) is None:
             number = self.known[id(column)] = len(self.columns)
             self.keep.append(column)
-            self.columns.append(narrow(column))
+            self.columns.append(np.ascontiguousarray(column) if kept else narrow(column))
         return number
 
     def value(self, value: Column | float) -> Any:
@@ -90,15 +89,15 @@ class _Writer:
         words = self.words
         return self.put(np.array([words.setdefault(text, len(words)) for text in texts], dtype=np.uint32))
 
-    def finish(self, head: Mapping[str, Any]) -> bytes:
+    def finish(self, head: Mapping[str, Any], figure: str) -> bytes:
         table, parts, position = [], [], 0
         for column in self.columns:
             data = column.tobytes()
             table.append([column.dtype.str.lstrip("<|"), position, column.size])
             parts += [data, b"\0" * (-len(data) % 4)]
             position += len(data) + len(parts[-1])
-        text = _JSON({**head, "strings": list(self.words), "bufs": table}).encode()
-        packed = zlib.compress(text, LEVEL)
+        text = _JSON({**head, "strings": list(self.words), "bufs": table})
+        packed = zlib.compress(f'{{"figures":{figure},{text[1:]}'.encode(), LEVEL)  # the figure, written once already
         return struct.pack("<II", len(packed), position) + packed + zlib.compress(b"".join(parts), LEVEL)
 
 
@@ -119,7 +118,7 @@ def _track(track: AnyTrack, out: _Writer) -> dict[str, Any]:
         return {**head, "x": out.maybe(track.x)}
     head |= {"o": out.put(track.offsets), "along": track.along, "row": out.maybe(track.row), "image": track.image}
     head |= {"ids": out.maybe(track.ids), "show": track.show, "dim": track.dim}
-    names = ("x", "y") if isinstance(track, Polys | Texts) or hasattr(track, "x") else ("x0", "x1", "y0", "y1")
+    names = ("x", "y") if hasattr(track, "x") else ("x0", "x1", "y0", "y1")
     head |= {name: out.value(getattr(track, name)) for name in names}
     if isinstance(track, Texts):
         head |= {"text": _words(track.text, out), "prefix": track.prefix, "suffix": track.suffix}
@@ -134,16 +133,22 @@ def _image(image: ImageTrack, out: _Writer) -> dict[str, Any]:
     return {
         **{name: getattr(image, name) for name in ("x", "y", "rows", "cols", "phone", "per_cell", "gap")},
         "palette": [asdict(swatch) for swatch in image.palette],
-        "cells": out.put(_xor(narrow(image.cells))),
-        "ids": None if image.ids is None else out.put(_xor(narrow(image.ids))),
+        "cells": _changes(image.cells, out),
+        "ids": None if image.ids is None else _changes(image.ids, out),
     }
 
 
-def _xor(frames: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Each frame as its difference to the one before; the first as it is. One row after the other."""
-    out = frames.copy()
-    out[1:] ^= frames[:-1]
-    return out.reshape(-1)
+def _changes(frames: Column, out: _Writer) -> dict[str, int]:
+    """The first frame, then every later value that differs from the frame before it, and how far it is from the last.
+
+    Distances count through all frames, one row after the other.
+    """
+    flat = narrow(frames).reshape(-1)
+    size = frames.shape[1]
+    where = np.flatnonzero(flat[size:] != flat[:-size])
+    gaps = np.diff(where, prepend=0)
+    first, values = flat[:size], flat[size:][where]
+    return {"first": out.put(first, kept=True), "gaps": out.put(gaps), "values": out.put(values, kept=True)}
 
 
 def _area(area: Area, out: _Writer) -> dict[str, Any]:
@@ -153,6 +158,10 @@ def _area(area: Area, out: _Writer) -> dict[str, Any]:
         **{name: out.maybe(getattr(area, name)) for name in ("offsets", "row", "ids")},
         "columns": {name: _words(column, out) for name, column in area.columns.items()},
     }
+
+
+def _move(move: Move) -> dict[str, Any]:
+    return {"text": move.text, "path": move.path, "phone": move.phone}
 
 
 def _thin(kind: str, steps: Sequence[int] | Column, total: int) -> npt.NDArray[Any]:

@@ -1,0 +1,131 @@
+// The Plotly figure. Plotly lays it out and draws all that stands still; what moves is one placeholder item a trace, whose
+// SVG nodes are filled here frame by frame. Plotly.animate would reach 10 to 27 frames/s on such figures, this reaches 60.
+// It leans on plotly.js's class names (.scatterlayer .trace, .js-fill, .js-line, .textpoint, .point) and on axis.c2p: plotly is pinned, and
+// tests/browser compares its pixels with Plotly's own drawing of the same frame.
+const CONFIG = {displayModeBar: false, displaylogo: false, showSendToCloud: false, responsive: false, doubleClick: false};
+
+// plotly.js from this server, once a page. Streamlit's own script tells the base path, whatever page, base URL or proxy.
+export function loadPlotly(file) {
+  if (globalThis.Plotly) return Promise.resolve();
+  return globalThis.__sxPlotly ??= new Promise((done, fail) => {
+    const own = document.querySelector('script[src*="static/js/index."]');
+    const script = document.createElement("script");
+    script.src = new URL("../../app/static/" + file, own ? own.src : document.baseURI);
+    script.onload = done;
+    script.onerror = () => { globalThis.__sxPlotly = null; fail(Error("plotly.js")); };
+    document.head.append(script);
+  });
+}
+
+export class Figure {
+  constructor(host, redraw) { this.gd = host; this.redraw = redraw; this.nodes = null; }
+
+  async show(h, theme, phone, width) {
+    const {color, scale, themed, gridSize} = theme, source = phone && h.phone ? h.phone : null;
+    const layout = themed(source?.layout ?? h.figure.layout, color, scale);
+    const data = h.figure.data.map((trace, i) => themed({...trace, ...source?.data?.[i]}, color, scale));
+    for (const image of h.images) {
+      const [rows, cols] = gridSize(image, phone);
+      Object.assign(layout[axisName(image.x)] ??= {}, {range: [-.5, cols - .5], fixedrange: true});
+      Object.assign(layout[axisName(image.y)] ??= {}, {range: [rows - .5, -.5], fixedrange: true});
+    }
+    for (const k of h.tracks) Object.assign(data[k.trace], placeholder(k, data[k.trace], layout));
+    Object.assign(layout, {width, hovermode: layout.hovermode ?? false, dragmode: layout.dragmode ?? false, uirevision: "keep",
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: layout.showlegend ?? false});
+    this.nodes = null;
+    this.still = layout.dragmode === false;
+    await Plotly.react(this.gd, data, layout, CONFIG);
+    if (!this.bound) { this.gd.on("plotly_afterplot", () => { this.nodes = null; this.redraw(); }); this.bound = true; }
+    this.gd.classList.toggle("sx-still", this.still);
+  }
+
+  resize(width) { this.nodes = null; return Plotly.relayout(this.gd, {width}); }
+  get layout() { return this.gd._fullLayout; }
+  axis(ref) { return this.layout[axisName(ref)]; }
+
+  // (x axis, y axis, x, y) -> pixels from the figure's corner; "paper" counts in fractions of the plot
+  pixels([xref, yref, x, y]) {
+    const s = this.layout._size, ax = xref === "paper" ? null : this.axis(xref), ay = yref === "paper" ? null : this.axis(yref);
+    return [ax ? ax._offset + ax.c2p(x) : s.l + x * s.w, ay ? ay._offset + ay.c2p(y) : s.t + (1 - y) * s.h];
+  }
+
+  find() {
+    this.nodes = {};
+    for (const node of this.gd.querySelectorAll(".scatterlayer .trace")) {
+      const trace = node.__data__[0].trace, text = node.querySelector(".text"), points = node.querySelector(".points");
+      this.nodes[trace.index] = {node, opacity: trace.opacity ?? 1, closed: trace.fill === "toself", ax: this.axis(trace.xaxis), ay: this.axis(trace.yaxis),
+        fill: node.querySelector(".js-fill"), lines: [...node.querySelectorAll(".js-line")],
+        labels: text ? [...text.children] : [], markers: points ? [...points.children] : []};
+    }
+  }
+
+  patch(h, i, selected, phone, arrays) {
+    if (!this.layout) return;
+    if (!this.nodes || Object.values(this.nodes).some(n => !n.node.isConnected)) this.find();
+    for (const k of h.tracks) {
+      const n = this.nodes[k.trace];
+      if (!n) continue;  // hidden in this layout
+      const f = arrays(h, k, i, selected, phone);
+      if (k.kind === "texts") putLabels(n, f);
+      else if (k.kind === "points") putMarkers(n, f);
+      else putPath(n, f);
+      if (k.dim !== undefined && k.dim < 1) n.node.style.opacity = n.opacity * (selected == null ? 1 : k.dim);
+    }
+  }
+}
+
+export const axisName = ref => ref[0] + "axis" + ref.slice(1);
+
+// One item in the middle of its axes. Never empty: Plotly draws no node for nothing, and then there is none to fill.
+function placeholder(k, trace, layout) {
+  const mid = ref => {
+    const axis = layout[axisName(ref)] ?? {}, [a, b] = axis.range ?? [0, 1], m = (Number(a) + Number(b)) / 2;
+    return axis.type === "log" ? 10 ** m : m;
+  };
+  if (k.kind === "playhead") { const m = mid(trace.xaxis ?? "x"); return {x: [m, m]}; }
+  const x = mid(trace.xaxis ?? "x"), y = mid(trace.yaxis ?? "y");
+  if (k.kind === "texts") return {x: [x], y: [y], text: ["\u00a0"]};
+  if (k.kind === "points") return {x: [x], y: [y]};
+  return {x: [x, x, x], y: [y, y, y]};
+}
+
+const tenth = v => Math.round(v * 10) / 10;
+
+function putPath(n, {x, y}) {
+  const {ax, ay, closed} = n;
+  let d = "", pen = "M";
+  if (!y) { const p = tenth(ax.c2p(x[0])); d = `M${p},0V${ay._length}`; }  // the playhead: as high as its axis
+  else for (let j = 0; j < x.length; j++) {
+    if (x[j] === null) { if (closed && d) d += "Z"; pen = "M"; continue; }
+    d += pen + tenth(ax.c2p(x[j])) + "," + tenth(ay.c2p(y[j]));
+    pen = "L";
+  }
+  if (closed && pen === "L") d += "Z";
+  if (n.d === d) return;
+  n.d = d;
+  n.fill?.setAttribute("d", d || "M0,0");
+  n.lines.forEach((line, j) => line.setAttribute("d", j ? "M0,0" : d || "M0,0"));
+}
+
+function putLabels({labels, ax, ay}, {x, y, text}) {
+  if (!labels.length) return;
+  while (labels.length < text.length) { const copy = labels[0].cloneNode(true); labels[0].parentNode.append(copy); labels.push(copy); }
+  for (let j = 0; j < labels.length; j++) {
+    const g = labels[j], word = j < text.length ? text[j] : "";
+    const label = g.__label ??= {node: g.querySelector("text"), word: null, x: null, y: null};
+    if (label.word !== word) label.node.textContent = label.word = word;
+    if (!word) continue;
+    const px = tenth(ax.c2p(x[j])), py = tenth(ay.c2p(y[j]));
+    if (label.x !== px) label.node.setAttribute("x", label.x = px);
+    if (label.y !== py) label.node.setAttribute("y", label.y = py);
+  }
+}
+
+function putMarkers({markers, ax, ay}, {x, y}) {
+  if (!markers.length) return;
+  while (markers.length < x.length) { const copy = markers[0].cloneNode(true); markers[0].parentNode.append(copy); markers.push(copy); }
+  markers.forEach((node, j) => {
+    node.style.display = j < x.length ? "" : "none";
+    if (j < x.length) node.setAttribute("transform", `translate(${tenth(ax.c2p(x[j]))},${tenth(ay.c2p(y[j]))})`);
+  });
+}
