@@ -182,7 +182,7 @@ def prompt_tokens(place: int, given: Case) -> list[int]:
 
 
 def record(case: Case, model: str, max_steps: int, with_steps: bool) -> Case:
-    """Run one case on vLLM; `seconds` is the time inside its schedule() and update_from_output() [s]."""
+    """Run one case on vLLM; `seconds` is the CPU time inside its schedule() and update_from_output() [s]."""
     oracle = Oracle(case["config"], model)
     unfinished = oracle.scheduler.get_num_unfinished_requests
     arrivals = deque(sorted(enumerate(case["requests"]), key=lambda pair: (pair[1]["arrival_step"], pair[0])))
@@ -195,18 +195,18 @@ def record(case: Case, model: str, max_steps: int, with_steps: bool) -> Case:
             step = max(step, arrivals[0][1]["arrival_step"])
         while arrivals and arrivals[0][1]["arrival_step"] <= step:
             oracle.add(*arrivals.popleft())
-        start = time.perf_counter()
+        start = time.process_time()
         in_flight.append(oracle.schedule())
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         output = in_flight[-1][0]
         if with_steps:
             steps.append(oracle.picture(step, output))
         finished: list[str] = []
         due = 1 if len(in_flight) >= depth or not output.num_scheduled_tokens else 0
         while in_flight and (due or not unfinished()):  # whatever is still in flight after the last answer is applied too
-            start = time.perf_counter()
+            start = time.process_time()
             finished += oracle.apply(*in_flight.popleft())
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
             due = 0
         if with_steps:
             steps[-1]["finished"] = finished

@@ -1,0 +1,136 @@
+"""Measure the simulator's speed: CPU time per generated token on a fixed load, beside vLLM's own if it is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sched.cases import CASE_LIMITS, Case, case_config, case_requests
+from sched.engine import Engine, StepArrivals
+from sched.errors import InputError
+from sched.jsonl import read_lines, write_lines
+
+RECORDER = Path(__file__).parents[2] / "tests" / "oracle" / "record.py"
+LOADS = {  # what the same requests are run with
+    "plain": {"async_scheduling": False, "enable_prefix_caching": False},
+    "vLLM's defaults": {"async_scheduling": True, "enable_prefix_caching": True},
+}
+CONFIG = {
+    "max_num_batched_tokens": 2048, "max_num_seqs": 256, "max_model_len": 2048, "block_size": 16, "num_gpu_blocks": 4096,
+}  # fmt: skip
+PROMPT, OUTPUT = (64, 448), (32, 352)  # shortest and longest, uniform [tokens]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """[--requests N] [--repeats N] [--seed N] [--oracle PYTHON]."""
+    parser.add_argument("--requests", type=int, default=2000, metavar="N", help="how many (default %(default)s)")
+    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each kind (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the lengths (default %(default)s)")
+    parser.add_argument("--oracle", metavar="PYTHON", help="a Python that has vLLM: also time its own scheduler")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a table of times, and ratios if there is an oracle."""
+    for name in ("requests", "repeats"):
+        if not 1 <= getattr(args, name) <= 100_000:
+            raise InputError("out_of_range", field=f"--{name}", value=getattr(args, name), limit="1 to 100,000")
+    cases = {name: bench_case(args.requests, args.seed, extra) for name, extra in LOADS.items()}
+    print(heading(args, cases))
+    times = {(kind, load): measured(ENGINES[kind], case, args.repeats) for load, case in cases.items() for kind in ENGINES}
+    if args.oracle:
+        for load, case in cases.items():
+            times["vLLM", load] = vllm_times(args.oracle, case, min(args.repeats, 3))
+    for row in table(times, list(cases)):
+        print(row)
+    return 0
+
+
+def bench_case(count: int, seed: int, extra: dict[str, bool]) -> Case:
+    """The fixed load: one request arrives before each step, its lengths drawn from the seed."""
+    lengths = random.Random(seed)
+    rows = [
+        {"id": f"r{i}", "arrival_step": i, "prompt": lengths.randint(*PROMPT), "output": lengths.randint(*OUTPUT)}
+        for i in range(count)
+    ]
+    return {"config": {**CONFIG, **extra}, "requests": rows}
+
+
+def num_tokens(case: Case) -> int:
+    """Tokens that a load generates [tokens]."""
+    return sum(row["output"] for row in case["requests"])
+
+
+def run_reference(case: Case, record: bool) -> None:
+    """One run of the reference engine."""
+    scheduler, cache = case_config(case)
+    specs = case_requests(case, scheduler.max_model_len)
+    engine = Engine(specs, StepArrivals(specs), scheduler, cache, lambda batch: 1.0, CASE_LIMITS, record)
+    end = engine.run()
+    if record:
+        engine.timeline(end)
+
+
+ENGINES: dict[str, Callable[[Case], Any]] = {
+    "reference, recording off": lambda case: run_reference(case, record=False),
+    "reference, recording on": lambda case: run_reference(case, record=True),
+}
+
+
+def measured(engine: Callable[[Case], Any], case: Case, repeats: int) -> list[float]:
+    """CPU time per generated token of each run [µs]."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        engine(case)
+        times.append((time.process_time() - start) / num_tokens(case) * 1e6)
+    return times
+
+
+def vllm_times(python: str, case: Case, repeats: int) -> list[float]:
+    """The same of vLLM's schedule() and update_from_output(), recorded by tests/oracle/record.py [µs]."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = f"{folder}/case.jsonl", f"{folder}/out.jsonl"
+        write_lines(given, [case] * repeats)
+        command = [python, str(RECORDER), given, "--no-steps", "--out", out]
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True)
+        except OSError as error:
+            raise InputError("no_oracle", field="--oracle", value=python, limit=error.strerror) from None
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr.strip().splitlines() or ["no message"])[-1]
+            raise InputError("no_oracle", field="--oracle", value=python, limit=last) from None
+        return [trace["seconds"] / num_tokens(case) * 1e6 for _, trace in read_lines(out)]
+
+
+def heading(args: argparse.Namespace, cases: dict[str, Case]) -> str:
+    """What is measured, in full."""
+    tokens = num_tokens(next(iter(cases.values())))
+    settings = ", ".join(f"{name} {value:,}" for name, value in CONFIG.items())
+    loads = "; ".join(f"{name}: {json.dumps(extra)}" for name, extra in LOADS.items())
+    return (
+        f"{args.requests:,} requests, one before each step; prompts {PROMPT[0]} to {PROMPT[1]} tokens, answers "
+        f"{OUTPUT[0]} to {OUTPUT[1]}, seed {args.seed}; {tokens:,} tokens generated\n{settings}\n{loads}\n"
+        f"CPU time per generated token [µs]: minimum and median of {args.repeats} runs\n"
+    )
+
+
+def table(times: dict[tuple[str, str], list[float]], loads: list[str]) -> list[str]:
+    """One row a kind of run, one column a load; then how many times faster than vLLM."""
+    kinds = list(dict.fromkeys(kind for kind, _ in times))
+    rows = [f"{'':32}" + "".join(f"{load:>20}" for load in loads)]
+    for kind in kinds:
+        cells = [f"{min(times[kind, load]):.3f}  {statistics.median(times[kind, load]):.3f}" for load in loads]
+        rows.append(f"{kind:32}" + "".join(f"{cell:>20}" for cell in cells))
+    for kind in kinds if "vLLM" in kinds else []:
+        if kind != "vLLM":
+            ratios = [statistics.median(times["vLLM", load]) / statistics.median(times[kind, load]) for load in loads]
+            rows.append(f"{'times faster: ' + kind:32}" + "".join(f"{ratio:>19.1f}×" for ratio in ratios))
+    return rows
