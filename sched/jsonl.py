@@ -41,8 +41,9 @@ def write_lines(path: str, rows: Iterable[Row]) -> int:
     count = 0
     try:
         with gzip.open(path, "wt") if path.endswith(".gz") else open(path, "w", encoding="utf-8") as file:
-            for count, row in enumerate(rows, 1):
+            for row in rows:
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
+                count += 1
     except BrokenPipeError:
         raise
     except OSError as error:

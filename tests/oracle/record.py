@@ -240,10 +240,11 @@ def main() -> None:
     ):
         Path(model, "config.json").write_text(json.dumps(TINY_MODEL), encoding="utf-8")
         count = 0
-        for count, case in enumerate(cases, 1):
+        for case in cases:
             max_steps = min(args.max_steps, case.get("max_steps", MAX_STEPS))
             trace = record(case, model, max_steps, not args.no_steps)
             sink.write(json.dumps(trace, separators=(",", ":")) + "\n")
+            count += 1
     print(f"{count} traces of vLLM {vllm.__version__} in {args.out}")
 
 
