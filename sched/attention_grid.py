@@ -85,14 +85,44 @@ def _power_of_two(column: Floats) -> NDArray[np.bool_]:
     return keep
 
 
-def grids(attention: Floats, scale: float) -> tuple[Grid, Grid]:
-    """The grids of a prefill chunk alone (chunk, context), and with n decodes (chunk, context, n, their context).
+@dataclass(frozen=True, slots=True)
+class MixedAttention:
+    """Attention of a prefill chunk together with decodes: (chunk, context, decodes, their context) -> [s].
 
-    Raises InputError if either has holes.
+    Decodes cost more in such a step than alone: the kernel then reads their KV once for each query head, and beyond
+    what the GPU's cache holds its time grows faster than its work. So what is looked up between grid points is not the
+    time, which bends there, but how it compares with the chunk alone plus the decodes beside a smallest chunk; of the
+    latter, more points are measured. At every point of the grid the time is the measured one.
+
+    Attributes:
+        prefill: (chunk, context) alone [s].
+        decodes: (decodes, their context) beside the smallest chunk, no context of its own [s].
+        ratio: measured time / (prefill + decodes).
+    """
+
+    prefill: Grid
+    decodes: Grid
+    ratio: Grid
+
+    def __call__(self, chunk: float, context: float, num_decodes: int, decode_context: float) -> float:
+        """The time [s]."""
+        parts = self.prefill((chunk, context)) + self.decodes((num_decodes, decode_context))
+        return parts * self.ratio((chunk, context, num_decodes, decode_context))
+
+
+def mixed_attention(attention: Floats, scale: float) -> MixedAttention:
+    """The grids of prefill chunks, alone and with decodes; `scale` turns the profile's times into seconds.
+
+    Raises InputError if one of them has holes.
     """
     chunk, decodes = attention[:, 0] > 0, attention[:, 2] > 0
-    alone = attention[chunk & ~decodes][:, [0, 1, 4]]
-    return grid_of(alone, scale), grid_of(attention[chunk & decodes], scale)
+    prefill = grid_of(attention[chunk & ~decodes][:, [0, 1, 4]], scale)
+    both = attention[chunk & decodes]
+    beside = both[(both[:, 0] == both[:, 0].min(initial=np.inf)) & (both[:, 1] == 0)] if len(both) else both
+    few = grid_of(beside[:, 2:], scale)
+    parts = [prefill((c, k)) + few((n, d)) for c, k, n, d in both[:, :4].tolist()]
+    ratios = np.column_stack([both[:, :4], both[:, 4] * scale / np.maximum(parts, 1e-12)])
+    return MixedAttention(prefill, few, grid_of(ratios, 1.0))
 
 
 def decode_rows(attention: Floats, last: int) -> tuple[Floats, Floats]:

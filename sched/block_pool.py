@@ -5,8 +5,8 @@ Source: vllm/v1/core/block_pool.py (0.33.0).
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 NULL_BLOCK = 0
 
@@ -22,7 +22,7 @@ class BlockPool:
     Attributes:
         unhashed_free: the front part, as a stack: its last block is the next to be taken.
         hashed_free: the rear part, in the order they will be taken. A cached block that nobody holds is free too.
-        ref_cnt: per block, how many requests hold it.
+        extra_refs: per block that several requests hold, how many beside the first.
         block_hash: per block, the name of its content, if it is full and caching is on.
         cached_block_hash_to_block: per name, the blocks that have it, the one that got it earliest first.
         hash_log: if a list, each block that gets (True) or loses (False) its hash is noted here.
@@ -33,7 +33,7 @@ class BlockPool:
         self.enable_caching = enable_caching
         self.unhashed_free = list(range(num_gpu_blocks - 1, NULL_BLOCK, -1))
         self.hashed_free: OrderedDict[int, None] = OrderedDict()
-        self.ref_cnt = [0] * num_gpu_blocks
+        self.extra_refs: dict[int, int] = {}
         self.block_hash: list[Hashable | None] = [None] * num_gpu_blocks
         self.cached_block_hash_to_block: dict[Hashable, dict[int, None]] = {}
         self.hash_log: list[tuple[int, bool]] | None = None
@@ -64,8 +64,6 @@ class BlockPool:
         del self.unhashed_free[len(self.unhashed_free) - len(taken) :]
         if len(taken) < num_blocks:
             taken += self._evict_oldest(num_blocks - len(taken))
-        for block in taken:
-            self.ref_cnt[block] = 1
         return taken
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
@@ -84,12 +82,17 @@ class BlockPool:
             self.hash_log += [(block, False) for block in evicted]
         return evicted
 
+    def num_free(self, blocks: Sequence[int]) -> int:
+        """How many of these cached blocks lie in the free list [blocks]."""
+        return sum(block in self.hashed_free for block in blocks)
+
     def touch(self, blocks: Sequence[int]) -> None:
         """Hold cached blocks once more, as a prefix hit does; a free one leaves the free list."""
         for block in blocks:
-            if self.ref_cnt[block] == 0:
+            if block in self.hashed_free:
                 del self.hashed_free[block]
-            self.ref_cnt[block] += 1
+            else:
+                self.extra_refs[block] = self.extra_refs.get(block, 0) + 1
 
     def cache_full_blocks(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
         """Name the contents of full blocks so that others can find them. Equal content is not merged."""
@@ -103,35 +106,38 @@ class BlockPool:
         if self.hash_log is not None:
             self.hash_log += [(block, True) for block in blocks]
 
-    def free_blocks(self, blocks: Sequence[int]) -> None:
-        """Let go of a request's blocks, from its tail to its head.
+    def free_blocks(self, blocks: Sequence[int], num_hashed: int) -> None:
+        """Let go of a request's blocks, from its tail to its head; the first num_hashed of them have a hash.
 
         Those without a hash can serve nobody: as one group they become the front of the free list, the tail first.
         Those with a hash go to its end, so that the cache forgets them last, the oldest first and a tail before its
-        head.
+        head. A block that another request holds too is not free yet.
         """
-        unhashed = []
-        for block in reversed(blocks):
-            self.ref_cnt[block] -= 1
-            if self.ref_cnt[block] == 0:
-                if self.block_hash[block] is None:
-                    unhashed.append(block)
-                else:
-                    self.hashed_free[block] = None
-        self.unhashed_free.extend(reversed(unhashed))
+        self.unhashed_free.extend(blocks[num_hashed:])
+        hashed: Iterable[int] = reversed(blocks[:num_hashed])
+        if self.extra_refs:
+            hashed = [block for block in hashed if not self._let_go(block)]
+        self.hashed_free.update(dict.fromkeys(hashed))
 
-    def check(self) -> None:
-        """Raise AssertionError unless each block is either free or held, and each hash can be found."""
-        used = sum(count > 0 for count in self.ref_cnt)
-        free = set(self.free_block_queue())
-        assert used + self.num_free_blocks == self.num_gpu_blocks - 1, "used + free = usable"
-        assert len(free) == self.num_free_blocks, "no block is free twice"
-        assert NULL_BLOCK not in free and self.ref_cnt[NULL_BLOCK] == 0, "the null block is nobody's"
+    def _let_go(self, block: int) -> bool:
+        """Drop one of several holds; False if there is only one."""
+        extra = self.extra_refs.pop(block, 0)
+        if extra > 1:
+            self.extra_refs[block] = extra - 1
+        return extra > 0
+
+    def check(self, held: Iterable[int]) -> None:
+        """Raise AssertionError unless each block is either free or in `held` (once for each holder)."""
+        free, holds = list(self.free_block_queue()), Counter(held)
+        assert len(set(free)) == len(free) == self.num_free_blocks, "no block is free twice"
+        assert len(holds) + len(free) == self.num_gpu_blocks - 1, "used + free = usable"
+        assert not holds.keys() & set(free), "no block is free and held"
+        assert NULL_BLOCK not in free and NULL_BLOCK not in holds, "the null block is nobody's"
+        shared = {block: count - 1 for block, count in holds.items() if count > 1}
+        assert shared == self.extra_refs, "each hold beyond the first is counted"
         assert all(self.block_hash[block] is None for block in self.unhashed_free), "in front: blocks without a hash"
         assert all(self.block_hash[block] is not None for block in self.hashed_free), "behind: blocks with a hash"
-        for block in range(1, self.num_gpu_blocks):
-            assert (self.ref_cnt[block] == 0) == (block in free), f"block {block}: free or held"
-            name = self.block_hash[block]
+        for block, name in enumerate(self.block_hash):
             assert name is None or block in self.cached_block_hash_to_block[name], f"block {block}: cannot be found"
         found = sum(len(blocks) for blocks in self.cached_block_hash_to_block.values())
         assert found == sum(name is not None for name in self.block_hash), "no hash without its block"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Arrivals(Protocol):
     """Where requests come from: a clock in seconds, in steps, or a closed loop."""
 
     def due(self, step: int, now: float) -> list[tuple[int, float]]: ...
+    def next_due(self) -> tuple[float, float]: ...
     def jump(self, step: int, now: float) -> tuple[int, float] | None: ...
     def answered(self, count: int, now: float) -> None: ...
 
@@ -58,6 +60,10 @@ class OpenLoop:
         while self.next < len(self.times) and self.times[self.next] <= now:
             self.next += 1
         return [(index, self.times[index]) for index in range(first, self.next)]
+
+    def next_due(self) -> tuple[float, float]:
+        """The step and the time [s] of which either brings the next arrival; infinity if it does not."""
+        return math.inf, self.times[self.next] if self.next < len(self.times) else math.inf
 
     def jump(self, step: int, now: float) -> tuple[int, float] | None:
         """An idle engine waits for the next arrival; None if there is none."""
@@ -82,6 +88,10 @@ class StepArrivals:
             self.next += 1
         return [(index, now) for index in self.order[first : self.next]]
 
+    def next_due(self) -> tuple[float, float]:
+        """The step that brings the next arrival; see OpenLoop."""
+        return self.steps[self.next] if self.next < len(self.steps) else math.inf, math.inf
+
     def jump(self, step: int, now: float) -> tuple[int, float] | None:
         """An idle engine does not step: the counter jumps to the next arrival."""
         return (max(step, self.steps[self.next]), now) if self.next < len(self.steps) else None
@@ -105,6 +115,10 @@ class ClosedLoop:
             sent.append((self.sent, self.ready.popleft()))
             self.sent += 1
         return sent
+
+    def next_due(self) -> tuple[float, float]:
+        """Only an answer brings another request: then it is due at once; see OpenLoop."""
+        return math.inf, -math.inf if self.ready and self.sent < self.count else math.inf
 
     def jump(self, step: int, now: float) -> tuple[int, float] | None:
         """An idle engine has answered everybody: if somebody is ready, it goes on at once."""
@@ -142,6 +156,8 @@ def batch_of(output: SchedulerOutput) -> Batch:
 class Engine:
     """One run of the reference engine: a loop of steps, the readable one."""
 
+    new_request = Request
+
     def __init__(
         self, specs: Sequence[RequestSpec], arrivals: Arrivals, config: SchedulerConfig, cache: CacheConfig,
         step_time: StepTime, limits: Limits, record: bool = True,
@@ -159,6 +175,7 @@ class Engine:
         self.now = 0.0  # when schedule() runs next [s]
         self.gpu_free_at = 0.0  # [s]
         self.num_unarrived = len(specs)
+        self.last_output: SchedulerOutput | None = None
         self.num_steps = 0
         self.work = 0
 
@@ -172,13 +189,16 @@ class Engine:
                     return End("finished")
                 self.step, self.now = place
             self._let_arrive()
-            stuck = self._one_step()
-            end = stuck if stuck and self.limits.end_when_stuck else self._limit()
+            end = self._advance()
         return end
+
+    def _advance(self) -> End | None:
+        stuck = self._one_step()
+        return stuck if stuck and self.limits.end_when_stuck else self._limit()
 
     def _let_arrive(self) -> None:
         for index, arrival in self.arrivals.due(self.step, self.now):
-            request = Request(index, self.specs[index], self.scheduler.config.max_model_len)
+            request = self.new_request(index, self.specs[index], self.scheduler.config.max_model_len)
             self.scheduler.add_request(request)
             self.num_unarrived -= 1
             if self.recorder:
@@ -200,6 +220,7 @@ class Engine:
             while self.in_flight:
                 self._apply_output()
         self.step += 1
+        self.last_output = output
         if nobody_moves and self.scheduler.has_unfinished_requests():
             return self._wait_or_stall()
         return self.livelock.watch(output) if self.num_unarrived == 0 else None

@@ -69,7 +69,7 @@ class KVCacheManager:
         """
         free = self.block_pool.num_free_blocks
         held = len(computed_blocks)
-        from_free_list = sum(self.block_pool.ref_cnt[block] == 0 for block in computed_blocks)
+        from_free_list = self.block_pool.num_free(computed_blocks)
         watermark = self.watermark_blocks if any_running else 0
         tests = [(num_tokens, StopReason.NO_BLOCKS)]
         if self.full_isl:
@@ -118,7 +118,7 @@ class KVCacheManager:
     def free(self, request: Request) -> int:
         """Give back all blocks of a request, tail first; return how many it held."""
         held = len(request.block_ids)
-        self.block_pool.free_blocks(request.block_ids)
+        self.block_pool.free_blocks(request.block_ids, request.num_cached_blocks)
         request.block_ids = []
         request.num_cached_blocks = 0
         return held

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sched.attention_grid import Grid, decode_rows, grids
+from sched.attention_grid import MixedAttention, decode_rows, mixed_attention
 from sched.batch import Batch, Seconds
 from sched.errors import InputError
 from sched.profile import Floats, Profile
@@ -44,7 +44,7 @@ class Measured:
         host: added to every step for what the kernels do not show [s].
         dense, head: by tokens and by sequences, embedding and lm_head included [s].
         contexts, rows: attention of n decodes alone: rows[n] at each of contexts [tokens -> s].
-        prefill, mixed: attention of a chunk alone, and of a chunk together with decodes [s].
+        mixed: attention of a chunk alone, and of a chunk together with decodes [s].
         max_chunk: largest chunk measured [tokens].
     """
 
@@ -53,8 +53,7 @@ class Measured:
     head: tuple[float, ...]
     contexts: tuple[float, ...]
     rows: tuple[tuple[float, ...], ...]
-    prefill: Grid
-    mixed: Grid
+    mixed: MixedAttention
     max_chunk: float
     per_swapped_block: float
     source: str
@@ -100,9 +99,9 @@ class Measured:
         context = max(0.0, pairs_each / chunk - (chunk + 1) / 2)
         decodes = batch.num_decodes
         if not decodes:
-            return pieces * self.prefill((chunk, context))
-        together = self.mixed((chunk, context, decodes, batch.decode_context / decodes))
-        return together + (pieces - 1) * self.prefill((chunk, context)) if pieces > 1 else together
+            return pieces * self.mixed.prefill((chunk, context))
+        together = self.mixed(chunk, context, decodes, batch.decode_context / decodes)
+        return together + (pieces - 1) * self.mixed.prefill((chunk, context)) if pieces > 1 else together
 
     def decode_line(self, num_decodes: int) -> None:
         """None: attention is a chain of lines in context, not one."""
@@ -128,7 +127,7 @@ def measured(profile: Profile, num_layers: int, host_overhead: float = 0.0, per_
     dense = num_layers * np.sum(per_layer, axis=0) + np.sum(once, axis=0)
     head = np.sum([_table(profile, name, TABLE_SEQUENCES) for name in SEQUENCE_OPERATORS], axis=0)
     contexts, rows = decode_rows(profile.attention, TABLE_SEQUENCES)
-    prefill, mixed = grids(profile.attention, num_layers * 1e-6)
+    mixed = mixed_attention(profile.attention, num_layers * 1e-6)
     by = profile.about.get("measured_by", "an unknown source")
     host = f"{host_overhead * 1e3:g} ms a step added for host work"
     return Measured(
@@ -137,9 +136,8 @@ def measured(profile: Profile, num_layers: int, host_overhead: float = 0.0, per_
         head=tuple((head * 1e-6).tolist()),
         contexts=tuple(contexts.tolist()),
         rows=tuple(tuple(row) for row in (rows * (num_layers * 1e-6)).tolist()),
-        prefill=prefill,
         mixed=mixed,
-        max_chunk=prefill.axes[0][-1],
+        max_chunk=mixed.prefill.axes[0][-1],
         per_swapped_block=per_swapped_block,
         source=f"Measured: kernel times of profile {profile.name}, by {by}; {host}.",
     )

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sched.config import CacheConfig, SchedulerConfig
-from sched.output import SchedulerOutput
+from sched.output import SchedulerOutput, Stop
 from sched.request import NEVER, Request, RequestSpec
 from sched.scheduler import Scheduler
 from sched.timeline import (
@@ -36,10 +36,11 @@ class Columns:
 
     def frozen(self) -> Any:
         """The table, with read-only numpy columns."""
-        return self.table(*(_frozen(column) for column in self.columns))
+        return self.table(*(frozen(column) for column in self.columns))
 
 
-def _frozen(column: array[Any]) -> np.ndarray[Any, Any]:
+def frozen(column: array[Any]) -> np.ndarray[Any, Any]:
+    """The column as a read-only numpy array, without a copy."""
     kind = np.float64 if column.typecode == "d" else np.int32
     values = np.frombuffer(column, dtype=kind) if len(column) else np.empty(0, kind)
     values.flags.writeable = False
@@ -87,18 +88,19 @@ class Recorder:
         """Record one step, after schedule() and before its output is applied."""
         row = self.num_steps
         prefill, decode, recompute = tokens_by_kind(output)
-        stop = output.stop
-        moved = output.num_swapped_out_blocks + sum(admission.num_swapped_blocks for admission in output.admitted)
-        self.steps.append(
-            number, *times, len(scheduler.running), len(scheduler.waiting), self.pool.num_free_blocks,
-            self.pool.num_cached_free_blocks, prefill, decode, recompute, len(output.sampled),
-            stop.reason, stop.head.index if stop.head else NEVER, stop.num_needed, stop.num_free, moved,
+        self._add_step(
+            (number, *times, len(scheduler.running), len(scheduler.waiting), self.pool.num_free_blocks,
+             self.pool.num_cached_free_blocks, prefill, decode, recompute, len(output.sampled),
+             *stop_columns(output.stop), swapped_blocks(output)),
         )  # fmt: skip
         self._record_running(row, scheduler, output)
         self._record_decisions(row, output)
         self._record_catch_ups(row, output)
         self._record_tokens(row, output)
         self._record_blocks(row, output)
+
+    def _add_step(self, row: tuple[float, ...]) -> None:
+        self.steps.append(*row)
 
     def _record_running(self, row: int, scheduler: Scheduler, output: SchedulerOutput) -> None:
         first, offset, request, computed, tokens = self.runs.columns
@@ -157,6 +159,10 @@ class Recorder:
             self.finished_step[request.index] = self.num_steps - 1
             self.finish_order.append(request.index)
 
+    def _frozen_steps(self) -> Steps:
+        steps: Steps = self.steps.frozen()
+        return steps
+
     def timeline(self, end: End) -> Timeline:
         """Close the books."""
         first, offset, request, *_ = self.runs.columns
@@ -166,12 +172,25 @@ class Recorder:
         order = np.lexsort((tokens.first, tokens.request))
         when = (self.arrival, self.arrived_step, self.finished_step, self.finish_order)
         return Timeline(
-            self.config, self.cache, Requests(self.specs, *(_frozen(column) for column in when)),
-            self.steps.frozen(), self.runs.frozen(), self.admissions.frozen(), self.preemptions.frozen(),
+            self.config, self.cache, Requests(self.specs, *(frozen(column) for column in when)),
+            self._frozen_steps(), self.runs.frozen(), self.admissions.frozen(), self.preemptions.frozen(),
             Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
             self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), self.catch_ups.frozen(), end,
             self.depth,
         )  # fmt: skip
+
+
+def stop_columns(stop: Stop) -> tuple[int, int, int, int]:
+    """The four columns that say why admission ended."""
+    return stop.reason, stop.head.index if stop.head else NEVER, stop.num_needed, stop.num_free
+
+
+def swapped_blocks(output: SchedulerOutput) -> int:
+    """What if: blocks that the step moves between GPU and CPU memory, both ways."""
+    moved = output.num_swapped_out_blocks
+    for admission in output.admitted:
+        moved += admission.num_swapped_blocks
+    return moved
 
 
 def tokens_by_kind(output: SchedulerOutput) -> tuple[int, int, int]:

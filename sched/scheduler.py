@@ -263,7 +263,7 @@ class Scheduler:
 
     def check(self) -> None:
         """Raise AssertionError unless the invariants of the scheduler's state hold."""
-        self.kv_cache_manager.block_pool.check()
+        self.kv_cache_manager.block_pool.check(block for request in self.running for block in request.block_ids)
         assert len(self.running) <= self.config.max_num_seqs, "running <= max_num_seqs"
         waiting = list(self.waiting)
         assert not set(waiting) & set(self.running), "nobody waits and runs"

@@ -21,7 +21,7 @@ DIGITS_WITH_FINAL = "013678"  # 영 일 삼 육 칠 팔 end in a consonant; 이 
 LETTERS_WITH_FINAL = "lmnr"  # elle, em, en, are: read as 엘 엠 엔 알
 LETTERS_WITH_RIEUL = "lr"
 
-Part = str | tuple[str, Callable[[object], str]]
+Writer = tuple[str, Callable[[object], str]]  # a field and how it is written
 
 
 class Text(Protocol):
@@ -40,7 +40,8 @@ def translator(language: str) -> Text:
     def text(key: str, /, **fields: object) -> str:
         if key not in parts:
             raise KeyError(f"no text {key!r} in {language}")
-        return "".join([part if isinstance(part, str) else part[1](fields[part[0]]) for part in parts[key]])
+        pattern, writers = parts[key]
+        return pattern % tuple([write(fields[name]) for name, write in writers])
 
     return text
 
@@ -88,21 +89,21 @@ def _flatten(prefix: str, table: dict[str, object], into: dict[str, str]) -> Non
             raise TypeError(f"{prefix}.{name} is {value!r}, not a text")
 
 
-def _compile(text: str) -> list[Part]:
-    """Cut a text into literal parts and fields, once, because figures fill thousands of them."""
-    parts: list[Part] = []
+def _compile(text: str) -> tuple[str, list[Writer]]:
+    """A text as a %-pattern and what fills it: made once, because figures fill thousands of texts."""
+    pattern, writers = "", []
     for literal, name, spec, _ in string.Formatter().parse(text):
-        if literal:
-            parts.append(literal)
+        pattern += literal.replace("%", "%%")
         if name is not None:
-            parts.append((name, _writer(spec or "")))
-    return parts
+            pattern += "%s"
+            writers.append((name, _writer(spec or "")))
+    return pattern, writers
 
 
 def _writer(spec: str) -> Callable[[object], str]:
     """How a field is written."""
     if spec == "":
-        return lambda value: f"{value:,}" if isinstance(value, int) else str(value)
+        return _plain
     if spec in PARTICLES or spec in ("으로", "로"):
         return lambda value: f"{value}{particle(str(value), spec)}"
     if "|" in spec:
@@ -111,3 +112,7 @@ def _writer(spec: str) -> Callable[[object], str]:
             return lambda value: one if value == 1 else many
         return lambda value: f"{value:,} {one if value == 1 else many}"
     return lambda value: format(value, spec)
+
+
+def _plain(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,149 @@
+"""The run as curves on one time axis with one playhead: KV use, lengths of the two lists, rolling TTFT and ITL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sched.rolling import Rolling
+from sched.snapshot import History
+from view.figures.sheet import Sheet, filled, label, on, one_each, pen
+from view.figures.stage_layout import ITL, KV, LISTS, PLAY, SHEET, TIME, TTFT, Place
+from view.figures.stage_scale import Scale
+from view.palette import var
+from view.player.picture import Area, Playhead
+from view.text import Text
+
+MOST_POINTS = 456  # points of a curve; more would be finer than pixels
+Curve = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Ranges of the latency axes [s]; they hold for the whole run."""
+
+    ttft: float
+    itl: tuple[float, float]
+
+
+def span_of(rolling: Rolling) -> Span:
+    """The ranges that hold all curves and stalls."""
+    ttft = np.nanmax(np.append(rolling.ttft_p99, np.nan if len(rolling.ttft_p99) else 1.0), initial=1e-3)
+    itl = np.concatenate([rolling.itl_p50, rolling.itl_p99, rolling.stall])
+    itl = itl[itl > 0]
+    low, high = (float(itl.min()), float(itl.max())) if len(itl) else (1e-3, 1e-1)
+    return Span(float(ttft), (np.log10(low * 0.8), np.log10(max(high * 1.15, low * 10))))
+
+
+def draw_still(sheet: Sheet, history: History, rolling: Rolling, scale: Scale) -> None:
+    """What does not move: the curves of the whole run, so that a window's place in it is seen."""
+    steps = history.timeline.steps
+    at, kv = _thinned(1 - steps.free_blocks / scale.usable)
+    axes = on(TIME, KV)
+    _filled(sheet, axes, at, kv, np.zeros_like(kv), "owned-b")
+    sheet.still(_line(axes, "decode", at, kv, 1.4))
+    axes, most = on(TIME, LISTS), _most(history)
+    for name, values, dash in (("decode", steps.num_running, "solid"), ("ink3", steps.num_waiting, "4px,2px")):
+        at, lengths = _thinned(values / most)
+        sheet.still(_line(axes, name, at, lengths, 1.6, dash))
+    _band(sheet, on(TIME, TTFT), rolling.step, rolling.ttft_p50, rolling.ttft_p99)
+    _band(sheet, on(TIME, ITL), rolling.step, rolling.itl_p50, rolling.itl_p99)
+    marker = {"symbol": "diamond", "size": 7, "color": var("preempt"), "line": {"width": 0}}
+    stalls = {"x": rolling.stall_step.tolist() or [None], "y": rolling.stall.tolist() or [None]}
+    sheet.still({**on(TIME, ITL), "mode": "markers", "marker": marker, **stalls})
+
+
+def draw(
+    sheet: Sheet, history: History, rolling: Rolling, first: int, count: int, scale: Scale,
+    places: tuple[Place, Place], text: Text,
+) -> list[Area]:  # fmt: skip
+    """The playhead, its step, and the values at it."""
+    sheet.tracks.append(Playhead(trace=sheet.still({**pen(on(TIME, PLAY), "ink", 1.4), "y": [0, 1]})))
+    step = np.arange(first, first + count)
+    low, high = 0.035 * scale.total, 0.965 * scale.total
+    sheet.texts(
+        label(on(TIME, PLAY), "ink", 10.5, "top center", 650), x=np.clip(step, low, high), y=1.0, text=step,
+        prefix="step ", offsets=one_each(count),
+    )  # fmt: skip
+    _values(sheet, history, rolling, step, scale, places)
+    return [Area(name="steps", x=f"x{TIME}", y=f"y{PLAY}", along="step")]
+
+
+def _values(
+    sheet: Sheet, history: History, rolling: Rolling, step: NDArray[np.int64], scale: Scale, places: tuple[Place, Place]
+) -> None:
+    steps = history.timeline.steps
+    use = 100 * (1 - steps.free_blocks[step] / scale.usable)
+    waits, runs = steps.num_waiting[step].tolist(), steps.num_running[step].tolist()
+    at = np.searchsorted(rolling.step, step, side="right") - 1
+    shown: list[tuple[str, list[str], list[str]]] = [
+        ("kv", [f"{one:.1f} %" for one in use.tolist()], []),
+        ("lists", [f"{one:,} · {other:,}" for one, other in zip(waits, runs, strict=True)], []),
+        ("ttft", _written(rolling.ttft_p50[at], 1, "{:.2f}"), _written(rolling.ttft_p99[at], 1, "· {:.2f} s")),
+        ("itl", _written(rolling.itl_p50[at], 1e3, "{:.1f}"), _written(rolling.itl_p99[at], 1e3, "· {:.1f} ms")),
+    ]
+    axes, every = on(SHEET, SHEET), one_each(len(step))
+    for place, where, size in zip(places, ("desktop", "phone"), (13, 12), strict=True):
+        for name, p50, p99 in shown:
+            zone = getattr(place, name)
+            x, y = (0.0, zone.top + 20) if where == "desktop" else (120.0, zone.top - 9)
+            sheet.texts(label(axes, "ink", size, weight=650), where, x=x, y=y, text=p50, offsets=every)
+            if p99:
+                trace = label(axes, "preempt-text", size, weight=650)
+                sheet.texts(trace, where, x=x + 36, y=y, text=p99, offsets=every)
+
+
+def _written(values: Curve, factor: float, form: str) -> list[str]:
+    return ["–" if one != one else form.format(one * factor) for one in values.tolist()]
+
+
+def _most(history: History) -> int:
+    steps = history.timeline.steps
+    return max(int(steps.num_running.max(initial=1)), int(steps.num_waiting.max(initial=1)), 1)
+
+
+def _line(axes: dict[str, object], color: str, x: Sequence[int], y: Curve, width: float, dash: str = "solid") -> dict[str, object]:
+    return {**pen(axes, color, width, dash), "x": list(x), "y": _numbers(y)}
+
+
+def _numbers(values: Curve) -> list[float | None]:
+    """Rounded for the wire; NaN, which JSON does not know, becomes a gap."""
+    return [None if one != one else float(f"{one:.4g}") for one in values.tolist()]
+
+
+def _filled(sheet: Sheet, axes: dict[str, object], x: Sequence[int], high: Curve, low: Curve, color: str) -> None:
+    there = ~np.isnan(high)
+    along = np.asarray(x)[there]
+    both = {"x": [*along.tolist(), *along[::-1].tolist()], "y": _numbers(np.concatenate([high[there], low[there][::-1]]))}
+    if len(along):
+        sheet.still({**filled(axes, color), **both})
+
+
+def _band(sheet: Sheet, axes: dict[str, object], step: NDArray[np.int32], p50: Curve, p99: Curve) -> None:
+    x = step.tolist()
+    _filled(sheet, axes, x, p99, p50, "preempt-tint")
+    sheet.still(_line(axes, "preempt", x, p99, 1.4))
+    sheet.still(_line(axes, "ink", x, p50, 1.4))
+
+
+def _thinned(values: Curve) -> tuple[list[int], Curve]:
+    """Steps and values of a curve; a long one keeps the lowest and the highest of each pixel, in their order."""
+    count = len(values)
+    if count <= MOST_POINTS:
+        return list(range(count)), values
+    bounds = np.linspace(0, count, MOST_POINTS // 2 + 1).astype(int)[:-1]
+    low, high = np.minimum.reduceat(values, bounds), np.maximum.reduceat(values, bounds)
+    at = np.unique(np.concatenate([_first_at(values, bounds, low), _first_at(values, bounds, high), [count - 1]]))
+    return at.tolist(), values[at]
+
+
+def _first_at(values: Curve, bounds: NDArray[np.int64], wanted: Curve) -> NDArray[np.int64]:
+    """Per stretch between bounds, where its wanted value first stands."""
+    size = np.diff(np.append(bounds, len(values)))
+    hits = np.flatnonzero(values == np.repeat(wanted, size))
+    stretch = np.searchsorted(bounds, hits, side="right") - 1
+    _, first = np.unique(stretch, return_index=True)
+    return hits[first]

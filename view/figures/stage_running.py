@@ -1,0 +1,214 @@
+"""The running list: a bar a request. Tint = computed before; solid = this step's tokens; dashed box = known but not yet
+computed; whisker = the answer still to come. Under it the row of the victim, if the step has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sched.timeline import Timeline
+from sched.window import Kind, Rows
+from view.figures.sheet import Sheet, filled, kept, label, on, outlined, pen, tinted
+from view.figures.stage_layout import COLUMN, RUN_WIDE, RUNNING
+from view.figures.stage_scale import VICTIM_HIGH, Scale
+from view.figures.victims import Victims
+from view.palette import hatch, var
+from view.player.picture import Area
+from view.text import Text
+
+Ints = NDArray[np.int32]
+QUARTER = 4  # the x axis counts quarters of a pixel: whole numbers that seldom change from frame to frame pack well
+LEAST = 10  # a step's tokens are never narrower than 2.5 px
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """Where things stand in a column of the list [quarters of a pixel]."""
+
+    column: int  # width of a column
+    bar: int  # where bars begin
+    wide: int  # width of the longest bar
+    tokens: int  # right edge of the number of tokens
+    blocks: int  # right edge of the number of blocks
+    scale: Scale
+
+    def x(self, tokens: NDArray[np.int64] | Ints, columns: Ints | int) -> Ints:
+        """Where a number of tokens ends."""
+        length = np.minimum(tokens, self.scale.tokens) * (self.wide / self.scale.tokens)
+        return (np.round(length) + self.bar + columns * np.int64(self.column)).astype(np.int32)
+
+
+def ruler(scale: Scale) -> Ruler:
+    """The ruler of a list of one or two columns."""
+    if scale.columns == 1:
+        return Ruler(QUARTER * RUN_WIDE, 160, 928, 1240, 1380, scale)
+    return Ruler(QUARTER * RUN_WIDE // 2, 112, 360, 592, 692, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The drawn rows of a window and where their parts end [quarters of a pixel]."""
+
+    offsets: Ints
+    row: Ints
+    column: Ints
+    request: Ints
+    kind: Ints
+    tokens: Ints
+    blocks: Ints
+    new_blocks: Ints
+    known_left: Ints
+    begin: Ints
+    computed: Ints
+    now: Ints
+    known: Ints
+    final: Ints
+    asks: NDArray[np.bool_]
+    hurried: NDArray[np.bool_]  # its step preempts
+
+    def pick(self, mask: NDArray[np.bool_], *names: str) -> dict[str, Ints]:
+        """The offsets and rows that a mask keeps, with some columns: name=column."""
+        found = {"offsets": kept(self.offsets, mask), "row": self.row[mask], "ids": self.request[mask]}
+        found.update({pair.split("=")[0]: getattr(self, pair.split("=")[1])[mask] for pair in names})
+        return found
+
+
+def bars(rows: Rows, victims: Victims, ruled: Ruler, first: int) -> Bars:
+    """Measure the rows of a window; those that do not fit into the columns are left out."""
+    scale = ruled.scale
+    drawn = rows.place < scale.drawn
+    offsets = kept(rows.offsets, drawn).astype(np.int32)
+    step, request, computed, tokens, known = (
+        column[drawn] for column in (rows.step, rows.request, rows.computed, rows.tokens, rows.known)
+    )
+    column, row = np.divmod(rows.place[drawn], scale.rows)
+    end = ruled.x(computed, column)
+    now = np.where(tokens > 0, np.maximum(ruled.x(computed + tokens, column), end + LEAST), end)
+    until = np.maximum(ruled.x(known, column), now)
+    final = np.maximum(ruled.x(rows.final[drawn], column), until)
+    return Bars(
+        offsets, row, column, request, rows.kind[drawn], tokens, rows.blocks[drawn], rows.new_blocks[drawn],
+        np.maximum(known - computed - tokens, 0), (ruled.bar + column * ruled.column).astype(np.int32), end, now, until,
+        final, victims.asks(step, request), victims.preempting[step - first],
+    )  # fmt: skip
+
+
+def draw(sheet: Sheet, found: Bars, victims: Victims, ruled: Ruler, names: list[str] | None, text: Text) -> list[Area]:
+    """Put the running list on a sheet."""
+    axes, scale = on(RUNNING, RUNNING), ruled.scale
+    everybody = np.ones(len(found.row), bool)
+    x0 = (found.begin - ruled.bar - 24).astype(np.int32)
+    band = found.pick(everybody)
+    sheet.rects(
+        filled(axes, "band"), along="y", show="selected", x0=x0, x1=x0 + ruled.column - 8, y0=-0.5, y1=0.5, **band
+    )
+    asks = found.pick(found.asks)
+    sheet.rects(
+        filled(axes, "band"), along="y", x0=x0[found.asks], x1=x0[found.asks] + ruled.column - 8, y0=-0.5, y1=0.5, **asks
+    )
+    _bars(sheet, found, scale)
+    _labels(sheet, found, ruled, names)
+    _numbers(sheet, found, ruled, text)
+    _victim(sheet, victims, ruled, text)
+    return _areas(found, ruled, text)
+
+
+def _bars(sheet: Sheet, found: Bars, scale: Scale) -> None:
+    axes = on(RUNNING, RUNNING)
+    half = 0.5 * max(scale.pitch - 7, scale.pitch * 0.62) / scale.pitch
+    high = {"along": "y", "y0": -half, "y1": half}
+    to_come = found.final > found.known + 2
+    sheet.segments(
+        pen(axes, "rule2", 1.2), along="y", y0=0.0, y1=0.0, **found.pick(to_come, "x0=known", "x1=final")
+    )
+    sheet.segments(
+        pen(axes, "rule2", 1.2), along="y", y0=-0.17, y1=0.17, **found.pick(to_come, "x0=final", "x1=final")
+    )
+    for kind, state in ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute")):
+        left = (found.kind == kind) & (found.known > found.now + 2)
+        sheet.rects(outlined(axes, state, 1, "2px,2px"), **high, **found.pick(left, "x0=now", "x1=known"))
+    for kind, state in ((Kind.DECODE, "decode"), (Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute")):
+        mine = found.kind == kind
+        sheet.rects(tinted(axes, state), **high, **found.pick(mine & (found.computed > found.begin), "x0=begin", "x1=computed"))
+        sheet.rects(filled(axes, state), **high, **found.pick(mine & (found.tokens > 0), "x0=computed", "x1=now"))
+
+
+def _labels(sheet: Sheet, found: Bars, ruled: Ruler, names: list[str] | None) -> None:
+    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 15 else 9
+    left = (found.begin - ruled.bar).astype(np.int32)
+    for mask, color, weight, show in (
+        (~found.asks, "ink2", 500, "all"), (found.asks, "ink", 700, "all"),
+        (np.ones(len(left), bool), "ink", 700, "selected"),
+    ):  # fmt: skip
+        rows = found.pick(mask)
+        words = rows["ids"] if names is None else [names[one] for one in rows["ids"].tolist()]
+        trace = label(axes, color, size, weight=weight)
+        sheet.texts(trace, along="y", show=show, x=left[mask], y=0.0, text=words, prefix="r" if names is None else "", **rows)
+
+
+def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
+    """Tokens of the step and blocks at the right; how many blocks are new beside the bar."""
+    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 15 else 9
+    shift = (found.column * ruled.column).astype(np.int32)
+    for mask, color, weight in ((found.tokens == 1, "ink3", 400), (found.tokens > 1, "ink", 700)):
+        rows = found.pick(mask)
+        trace = label(axes, color, size, "middle left", weight)
+        sheet.texts(trace, along="y", x=shift[mask] + ruled.tokens, y=0.0, text=found.tokens[mask], prefix="+", **rows)
+    rows = found.pick(np.ones(len(shift), bool))
+    trace = label(axes, "ink3", size, "middle left")
+    sheet.texts(trace, "desktop", along="y", x=shift + ruled.blocks, y=0.0, text=found.blocks, **rows)
+    if ruled.scale.columns > 1:
+        return
+    x = np.minimum(found.final + 28, ruled.tokens - 280).astype(np.int32)
+    for hurried, color, weight in ((True, "preempt-text", 700), (False, "ink3", 500)):
+        mask = (found.new_blocks > 0) & (found.hurried == hurried)
+        trace = label(axes, color, 10.5 if size == 11 else 9, weight=weight)
+        sheet.texts(
+            trace, "desktop", along="y", x=x[mask], y=0.0, text=found.new_blocks[mask], prefix="+",
+            suffix=text("stage.blocks_suffix"), **found.pick(mask),
+        )  # fmt: skip
+
+
+def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
+    """The row under the list: what the step's first victim had computed, hatched, and how many tokens were lost."""
+    axes, scale = on(RUNNING, RUNNING), ruled.scale
+    where = {"offsets": victims.first_offsets, "ids": victims.first_request}
+    y = scale.rows - 0.5 + VICTIM_HIGH / 2 / scale.pitch
+    half = 6.5 / scale.pitch
+    begin = np.full(len(victims.first_request), ruled.bar, np.int32)
+    lost = np.maximum(ruled.x(victims.first_lost, 0), begin + LEAST)
+    final = np.maximum(ruled.x(victims.first_final, 0), lost)
+    line = y - VICTIM_HIGH / 2 / scale.pitch
+    sheet.segments(pen(axes, "rule2"), x0=-24.0, x1=float(QUARTER * RUN_WIDE - 24), y0=line, y1=line, **where)
+    high = {"y0": y - half, "y1": y + half, **where}
+    sheet.rects(outlined(axes, "preempt", 1.2, "3px,2px"), x0=begin, x1=final, **high)
+    striped = {**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": {"width": 1.2, "color": var("preempt")}}
+    sheet.rects(striped, x0=begin, x1=lost, **high)
+    words = [
+        text("stage.lost", n=count, lost=tokens) if kept_nothing else text("stage.swapped", n=count)
+        for count, tokens, kept_nothing in victims.losses
+    ]
+    trace = label(axes, "preempt-text", 11, weight=650)
+    sheet.texts(trace, "desktop", x=np.minimum(final + 32, ruled.bar + 560), y=y, text=words, **where)
+    short = [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
+    sheet.texts(label(axes, "preempt-text", 10.5, weight=700), "phone", x=lost + 32, y=y, text=short, **where)
+    sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
+
+
+def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:
+    areas = []
+    kinds = [text(f"stage.kind.{kind.name.lower()}") for kind in Kind]
+    for column in range(ruled.scale.columns):
+        mask = found.column == column
+        rows = found.pick(mask, "tokens=tokens", "blocks=blocks", "left=known_left")
+        columns = {name: rows.pop(name) for name in ("tokens", "blocks", "left")}
+        columns["kind"] = [kinds[kind] for kind in found.kind[mask].tolist()]  # type: ignore[assignment]
+        areas.append(
+            Area(
+                name="running", x=f"x{COLUMN[column]}", y=f"y{COLUMN[column]}", along="y", columns=columns,
+                tip=text("stage.tip_running"), **rows,
+            )  # fmt: skip
+        )
+    return areas

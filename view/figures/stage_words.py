@@ -1,0 +1,186 @@
+"""The fixed words of the stage: titles, notes, the legend of the block map, the numbers on the time axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sched.snapshot import History
+from view.figures.sheet import Sheet, filled, label, note, on, one_each, outlined, pen
+from view.figures.stage_curves import Span
+from view.figures.stage_layout import SHEET, Place
+from view.figures.stage_scale import Scale
+from view.palette import hatch, var
+from view.text import Text
+
+Notes = list[dict[str, Any]]
+
+
+def counts(sheet: Sheet, history: History, first: int, count: int, scale: Scale, places: tuple[Place, Place], text: Text) -> None:
+    """How long the two lists are and how full the pool is, in the zones' headings."""
+    steps, span = history.timeline.steps, slice(first, first + count)
+    limit = history.timeline.scheduler.max_num_running
+    free = steps.free_blocks[span].tolist()
+    words = (
+        [f"{n:,}" for n in steps.num_waiting[span].tolist()],
+        [f"{n:,} / {limit:,}" for n in steps.num_running[span].tolist()],
+        [f"{scale.usable - n:,} / {scale.usable:,}" for n in free],
+    )
+    desk, small = places
+    spots = (
+        ((desk.queue.left, 26), (desk.running.left, 26), (desk.map.left - 26, 26)),
+        ((54, 8), (66, small.running.top - 10), (66, small.map.top - 10)),
+    )
+    axes, every = on(SHEET, SHEET), one_each(count)
+    for where, points, size in zip(("desktop", "phone"), spots, (18, 13), strict=True):
+        for (x, y), word in zip(points, words, strict=True):
+            sheet.texts(label(axes, "ink", size, weight=650), where, x=float(x), y=float(y), text=word, offsets=every)
+    x = desk.map.left - 26 + 16 + 10.2 * len(words[2][0].replace(",", "").replace(" ", "")) + 10
+    numbers = np.array(free, np.int64)
+    sheet.texts(
+        label(axes, "ink3", 11.5), "desktop", x=x + 4.0, y=28.0, text=numbers, prefix=text("stage.free_prefix"),
+        suffix=text("stage.free_suffix"), offsets=every,
+    )  # fmt: skip
+
+
+def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text: Text) -> Notes:
+    """The words of the wide layout."""
+    title = {"size": 12, "weight": 600}
+    run, grid = place.running, place.map
+    size = history.timeline.cache.block_size
+    per_map = text("stage.map_many", n=scale.per_cell) if scale.per_cell > 1 else text("stage.map_note", size=size)
+    found = [
+        note(text("stage.queue"), 0, 7, **title), note(text("stage.running"), run.left, 7, **title),
+        note(text("stage.map"), grid.left - 26, 7, **title), note(per_map, grid.right, 28, size=10.5, anchor="right"),
+        note(text("stage.queue_note", n=scale.per_line), 44, 28, size=11.5),
+        note(text("stage.running_note"), run.left + 84, 28, size=11.5) if scale.columns == 1 else
+        note(text("stage.running_note"), run.left + 100, 28, size=11.5),
+        note(text("stage.budget"), 0, place.budget.top + 5, **title),
+    ]  # fmt: skip
+    ends = (310, 345) if scale.columns == 1 else (148, 173, 330, 355)
+    for x, word in zip(ends, ("now", "blocks") * scale.columns, strict=True):
+        found.append(note(text(f"stage.{word}"), run.left + x, 38 if scale.columns > 1 else 30, size=10.5, anchor="right"))
+    rows, columns = scale.grid
+    every = next(n for n in (1, 2, 4, 5, 8, 10, 20, 50) if rows / n <= 16)
+    for row in range(0, rows, every):
+        y = grid.top + (grid.bottom - grid.top) * (row + 0.5) / rows
+        number = row * columns * scale.per_cell
+        found.append(note(f"{number:03d}", grid.left - 6, y, size=9, anchor="right"))
+    for name in ("kv", "lists", "ttft", "itl"):
+        found.append(note(text(f"stage.{name}"), 0, getattr(place, name).top + 4, size=11, weight=600))
+    found.append(note(text("stage.stall"), 12, place.itl.top + 41, size=10.5, color="ink2"))
+    return [*found, *_ticks(place, span, 10), *_time(history, place, scale, text), *_legend(place, text)]
+
+
+def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: Text) -> Notes:
+    """The words of the narrow layout."""
+    title = {"size": 12, "weight": 600}
+    found = [
+        note(text("stage.queue"), 0, 8, **title), note(text("stage.queue_short"), 318, 8, size=10.5, anchor="right"),
+        note(text("stage.running"), 0, place.running.top - 10, **title),
+        note(text("stage.map_short"), 0, place.map.top - 10, **title),
+        note(text("stage.legend_returned"), 358, place.map.top - 10, size=10.5, anchor="right"),
+    ]  # fmt: skip
+    for name in ("kv", "lists", "ttft", "itl"):
+        found.append(note(text(f"stage.{name}"), 0, getattr(place, name).top - 9, size=11, weight=600))
+    return [*found, *_time(history, place, scale, text)]
+
+
+def _ticks(place: Place, span: Span, size: float) -> Notes:
+    """The ITL axis is logarithmic: its powers of ten, and the halves between them where there is room."""
+    low, high = span.itl
+    values = [ms for ms in (1, 10, 100, 500, 1000, 10_000, 100_000) if low + 3 <= np.log10(ms) <= high + 3]
+    found, last = [], 1e9
+    for ms in values:
+        y = place.itl.bottom - (np.log10(ms / 1e3) - low) / (high - low) * (place.itl.bottom - place.itl.top)
+        if last - y > 9:
+            found.append(note(f"{ms:,}", place.itl.left - 6, y, size=9.5, anchor="right"))
+            last = y
+    return found
+
+
+def _time(history: History, place: Place, scale: Scale, text: Text) -> Notes:
+    zone, y = place.itl, place.itl.bottom + 13
+    last = max(scale.total - 1, 1)
+    found = [
+        note(text("stage.steps"), zone.left, y, size=10),
+        note(text("stage.end", step=last, time=history.timeline.duration), zone.right, y, size=10, anchor="right"),
+    ]
+    for step in _round_steps(last):
+        x = zone.left + (zone.right - zone.left) * step / last
+        if zone.left + 40 < x < zone.right - 110:
+            found.append(note(f"{step:,}", x, y, size=10, anchor="center"))
+    return found
+
+
+def _round_steps(last: int) -> list[int]:
+    """Four to eight round numbers on the time axis."""
+    power = 10 ** int(np.log10(max(last / 4, 1)))
+    every = next(power * n for n in (1, 2, 5, 10) if last / (power * n) <= 8)
+    return list(range(every, last, every))
+
+
+def _legend(place: Place, text: Text) -> Notes:
+    y = place.map.bottom + 12
+    return [note(text(f"stage.legend_{name}"), x + 15, y, size=10.5, color="ink2") for name, x in _legend_spots(place, text)]
+
+
+def _legend_spots(place: Place, text: Text) -> list[tuple[str, float]]:
+    """Where each entry of the block map's legend begins [px]."""
+    x, spots = place.map.left, []
+    for name in ("returned", "taken", "cached", "null"):
+        spots.append((name, x))
+        x += 25 + sum(10.2 if sign >= "ᄀ" else 5.6 for sign in text(f"stage.legend_{name}"))
+    return spots
+
+
+def still(sheet: Sheet, place: Place, text: Text) -> None:
+    """Signs that do not move: the legend's swatches and the diamond beside its words."""
+    axes = on(SHEET, SHEET)
+    y, side = place.map.bottom + 12, 5.5
+    for name, left in _legend_spots(place, text):
+        x = left + side
+        box = {"x": [x - side, x + side, x + side, x - side, x - side], "y": [y - side, y - side, y + side, y + side, y - side]}
+        border = {"width": 1.4, "color": var("preempt")}
+        if name == "returned":
+            sheet.still({**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": border, **box}, "desktop")
+        elif name == "taken":
+            sheet.still({**filled(axes, "recompute"), "line": border, **box}, "desktop")
+        elif name == "cached":
+            sheet.still({**outlined(axes, "rule2"), **box}, "desktop")
+        else:
+            sheet.still({**filled(axes, "rule"), **box}, "desktop")
+        sign = {"taken": ("+", "bg"), "cached": ("·", "ink3"), "null": ("×", "ink3")}.get(name)
+        if sign:
+            trace = label(axes, sign[1], 11, "middle center", 700)
+            sheet.still({**trace, "x": [x], "y": [y], "text": [sign[0]]}, "desktop")
+    marker = {"symbol": "diamond", "size": 7, "color": var("preempt"), "line": {"width": 0}}
+    sheet.still({**axes, "mode": "markers", "marker": marker, "x": [4], "y": [place.itl.top + 41]}, "desktop")
+
+
+def rails(place: Place, phone: bool) -> list[dict[str, Any]]:
+    """Lines that do not move: over the budget, and the foot of each curve."""
+    found = [] if phone else [_rail(0, place.width, place.budget.top - 12, "rule")]
+    for zone in (place.kv, place.lists, place.ttft, place.itl):
+        found.append(_rail(zone.left, zone.right, zone.bottom, "rule2"))
+    return found
+
+
+def _rail(left: float, right: float, y: float, color: str) -> dict[str, Any]:
+    return {
+        "type": "line", "xref": f"x{SHEET}", "yref": f"y{SHEET}", "x0": left, "x1": right, "y0": y, "y1": y,
+        "line": {"width": 1, "color": var(color)}, "layer": "below",
+    }  # fmt: skip
+
+
+def forward_lane(sheet: Sheet, place: Place) -> None:
+    """The way in, from the gate to the end of the running list; it never changes."""
+    x, y, end = place.queue.right + 28, place.belt + 7, place.victim - 16
+    corner = [(x, y), (x, end)]
+    path = [(place.queue.right, y), (x - 10, y), (x - 3, y + 3), (x, y + 10), (x, end - 10), (x + 3, end - 3),
+            (x + 10, end), (place.running.left - 10, end)]  # fmt: skip
+    axes = on(SHEET, SHEET)
+    sheet.still({**pen(axes, "rule", 14), "x": [p[0] for p in path], "y": [p[1] for p in path]}, "desktop")
+    dots = {"x": [p[0] for p in corner], "y": [y + 33, end - 14]}
+    sheet.still({**pen(axes, "ink3", 1.2, "2px,5px"), **dots}, "desktop")

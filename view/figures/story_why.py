@@ -1,0 +1,64 @@
+"""Why not me? The reasons of sched.why in words: equal ones together, each with its places in the queue."""
+
+from __future__ import annotations
+
+from sched.reasons import StopReason
+from sched.why import FOR_BLOCKS, Cause, WhyNot, watermark_blocks, why_idle, why_waiting
+from view.figures.story import Teller
+from view.player.say import say
+
+
+def why(teller: Teller, step: int, front: list[int], needs: list[int]) -> str:
+    """A line a reason (who, tab, reason, tab, detail), then who could be next, then the idle of the running list.
+
+    front, needs: the first waiting requests of the step, head first, and the blocks each needs (window.Queue).
+    """
+    lines = [_line(teller, one, front) for one in why_waiting(teller.history, step)]
+    if front:
+        lines += _next(teller, step, front, needs)
+    return "\n".join(lines + _idle(teller, step))
+
+
+def _line(teller: Teller, one: WhyNot, front: list[int]) -> str:
+    text = teller.text
+    victim = one.cause is Cause.JUST_PREEMPTED
+    reason = text(
+        f"story.why.{one.cause.name.lower()}", head=teller.name(one.request), needed=one.needed, free=one.free
+    )
+    if one.last - one.first == 1:
+        name = teller.timeline.request_id(front[one.first]) if one.first < len(front) else ""
+        who = text("story.why.one", place=one.first + 1, name=name)
+        select = front[one.first] if one.first < len(front) else None
+        return f"{say('victim' if victim else 'strong', who, select=select)}\t{reason}"
+    who = text("story.why.range", first=one.first + 1, last=one.last)
+    if one.last > len(front):
+        return f"{say('strong', who)}\t{reason}"
+    first, last = (teller.name(front[place], "soft") for place in (one.first, one.last - 1))
+    return f"{say('strong', who)}\t{reason}\t{text('story.why.same', first=first, last=last)}"
+
+
+def _next(teller: Teller, step: int, front: list[int], needs: list[int]) -> list[str]:
+    """Who could enter next: the head, if its blocks are free now; else who behind it would fit."""
+    steps, text = teller.timeline.steps, teller.text
+    reason = StopReason(int(steps.stop_reason[step]))
+    if reason is not StopReason.PREEMPTION and reason not in FOR_BLOCKS:
+        return []
+    room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
+    who = say("strong", text("story.why.next"))
+    head, needed = teller.name(front[0]), needs[0]
+    if reason is StopReason.PREEMPTION:
+        key = "story.why.could_head" if needed <= room else "story.why.blocked"
+        return [f"{who}\t{text(key, head=head, needed=needed, free=room)}"]
+    if room > 0:
+        for request, needed in zip(front[1:], needs[1:], strict=True):
+            if needed <= room:
+                return [f"{who}\t{text('story.why.could', name=teller.name(request), needed=needed, head=head)}"]
+    return []
+
+
+def _idle(teller: Teller, step: int) -> list[str]:
+    who = say("strong", teller.text("story.why.running"))
+    return [
+        f"{who}\t{teller.names(list(one.requests))}: {teller.text(f'story.why.idle_{one.reason.name.lower()}')}"
+        for one in why_idle(teller.history, step)
+    ]
