@@ -11,7 +11,7 @@ from sched.lives import token_times
 from sched.stalls import stalls, token_gaps
 from sched.timeline import Floats, Ints, Timeline
 
-MOST_POINTS = 480
+MOST_POINTS = 240
 MOST_WORK = 300_000
 SHARE = 1 / 16
 """The recent past is this part of the run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,12 @@ def kept(offsets: NDArray[np.int32], mask: NDArray[np.bool_]) -> NDArray[np.int6
     return np.concatenate([[0], np.cumsum(mask)])[offsets]
 
 
+@cache
 def one_each(frames: int) -> NDArray[np.int64]:
-    """Offsets of one item a frame."""
-    return np.arange(frames + 1)
+    """Offsets of one item a frame; always the same array, which then travels once for all tracks."""
+    offsets = np.arange(frames + 1)
+    offsets.flags.writeable = False
+    return offsets
 
 
 def on(x: str, y: str) -> Trace:

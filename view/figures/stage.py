@@ -17,11 +17,11 @@ from sched.window import Queue, running_rows, waiting_rows
 from view.figures import (
     stage_blocks, stage_budget, stage_curves, stage_lane, stage_queue, stage_running, stage_words,
 )  # fmt: skip
-from view.figures.sheet import Sheet
+from view.figures.sheet import Sheet, Trace
 from view.figures.stage_layout import TIME, Place, axes, desktop, layout, phone
 from view.figures.stage_scale import Scale, scale_of
 from view.figures.story import Teller
-from view.figures.story_why import why
+from view.figures.story_why import Memo, why
 from view.figures.victims import victims_of
 from view.player.picture import Box, Caption, Picture
 from view.text import Text
@@ -38,6 +38,7 @@ class Prepared:
     scale: Scale
     span: stage_curves.Span
     places: tuple[Place, Place]
+    curves: list[Trace]  # do not move
     teller: Teller
     names: list[str] | None  # None: all are called r and their number
 
@@ -49,7 +50,7 @@ def prepare(history: History, text: Text, run: str) -> Prepared:
     names = [history.timeline.request_id(index) for index in range(len(spec))] if any(one.name for one in spec) else None
     return Prepared(
         history, text, run, curves, scale, stage_curves.span_of(curves), (desktop(scale), phone(scale)),
-        Teller(history, text), names,
+        stage_curves.still(history, curves, scale), Teller(history, text), names,
     )  # fmt: skip
 
 
@@ -60,19 +61,21 @@ def stage(prepared: Prepared, first: int, last: int, ui: Mapping[str, str], capt
     rows, queue = running_rows(history, first, last), waiting_rows(history, first, last)
     victims, names, ruled = victims_of(history, first, last), prepared.names, stage_running.ruler(scale)
     found = stage_running.bars(rows, victims, ruled, first)
+    stage_words.anchors(sheet)
     stage_words.forward_lane(sheet, places[0])
     moves = stage_lane.draw(sheet, history, victims, scale, places, first)
-    areas = stage_queue.draw(sheet, history, queue, first, scale, names, text)
+    areas = stage_queue.draw(sheet, history, queue, first, scale, places, names, text)
     areas += stage_running.draw(sheet, found, victims, ruled, names, text)
     image, area = stage_blocks.draw(sheet, history, rows, victims, first, scale, names, text)
     stage_budget.draw(sheet, history, rows, first, scale, places, text)
-    stage_curves.draw_still(sheet, history, prepared.rolling, scale)
+    for trace in prepared.curves:
+        sheet.still(trace)
     areas += [
         area,
         *stage_curves.draw(sheet, history, prepared.rolling, first, last - first, scale, places, text),
     ]
     stage_words.counts(sheet, history, first, last - first, scale, places, text)
-    stage_words.still(sheet, places[0], text)
+    stage_words.still(sheet, places[0], history.timeline.cache.enable_prefix_caching, text)
     figure, narrow = _figures(prepared, sheet)
     return Picture(
         figure=figure, figure_phone=narrow, start=first, count=last - first, total=scale.total, run=prepared.run, ui=ui,
@@ -85,10 +88,11 @@ def slots(prepared: Prepared, queue: Queue, first: int, last: int) -> dict[str, 
     """The words of each step: the story, its two numbers, its time, and why the others were not admitted."""
     teller, steps = prepared.teller, range(first, last)
     bounds, front, needs = queue.offsets.tolist(), queue.request.tolist(), queue.need.tolist()
-    reasons = []
+    reasons: list[str] = []
+    memo: Memo = {}
     for step in steps:
         here = slice(bounds[step - first], bounds[step - first + 1])
-        reasons.append(why(teller, step, front[here], needs[here]))
+        reasons.append(why(teller, step, front[here], needs[here], memo))
     return {
         "story": [teller.story(step) for step in steps],
         "facts": [teller.facts(step) for step in steps],

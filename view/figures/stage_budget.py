@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sched.reasons import StopReason
 from sched.snapshot import History
 from sched.window import Kind, Rows
-from view.figures.sheet import Sheet, filled, kept, label, on, one_each, outlined, pen
+from view.figures.sheet import Sheet, filled, kept, label, on, one_each, outlined
 from view.figures.stage_layout import BUDGET, SHEET, Place
 from view.figures.stage_scale import Scale
 from view.palette import hatch
@@ -47,8 +47,6 @@ def draw(
         outlined(axes, "rule2", 1, "3px,3px"), x0=begin[left], x1=float(scale.budget), y0=0.03, y1=0.97,
         offsets=kept(one_each(frames), left),
     )  # fmt: skip
-    limit = {"x": [scale.budget, scale.budget], "y": [-0.2, 1.2]}
-    sheet.still({**pen(axes, "ink", 2), **limit})
     _labels(sheet, history, rows, parts, ends, begin, first, scale, places[0], text)
     _amounts(sheet, parts, begin, scale, places, text)
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from sched.rolling import Rolling
 from sched.snapshot import History
-from view.figures.sheet import Sheet, filled, label, on, one_each, pen
+from view.figures.sheet import Sheet, Trace, label, on, one_each, pen
 from view.figures.stage_layout import ITL, KV, LISTS, PLAY, SHEET, TIME, TTFT, Place
 from view.figures.stage_scale import Scale
 from view.palette import var
 from view.player.picture import Area, Playhead
 from view.text import Text
 
-MOST_POINTS = 456  # points of a curve; more would be finer than pixels
+MOST_POINTS = 400  # points of a curve; more would be finer than pixels
 Curve = NDArray[np.float64]
 
 
@@ -38,22 +38,25 @@ def span_of(rolling: Rolling) -> Span:
     return Span(float(ttft), (np.log10(low * 0.8), np.log10(max(high * 1.15, low * 10))))
 
 
-def draw_still(sheet: Sheet, history: History, rolling: Rolling, scale: Scale) -> None:
+def still(history: History, rolling: Rolling, scale: Scale) -> list[Trace]:
     """What does not move: the curves of the whole run, so that a window's place in it is seen."""
-    steps = history.timeline.steps
+    steps, most = history.timeline.steps, _most(history)
     at, kv = _thinned(1 - steps.free_blocks / scale.usable)
-    axes = on(TIME, KV)
-    _filled(sheet, axes, at, kv, np.zeros_like(kv), "owned-b")
-    sheet.still(_line(axes, "decode", at, kv, 1.4))
-    axes, most = on(TIME, LISTS), _most(history)
+    found = [_line(on(TIME, KV), "decode", at, kv, 1.4) | {"fill": "tozeroy", "fillcolor": var("owned-b")}]
     for name, values, dash in (("decode", steps.num_running, "solid"), ("ink3", steps.num_waiting, "4px,2px")):
         at, lengths = _thinned(values / most)
-        sheet.still(_line(axes, name, at, lengths, 1.6, dash))
-    _band(sheet, on(TIME, TTFT), rolling.step, rolling.ttft_p50, rolling.ttft_p99)
-    _band(sheet, on(TIME, ITL), rolling.step, rolling.itl_p50, rolling.itl_p99)
+        found.append(_line(on(TIME, LISTS), name, at, lengths, 1.6, dash))
+    for axes, p50, p99 in (
+        (on(TIME, TTFT), rolling.ttft_p50, rolling.ttft_p99), (on(TIME, ITL), rolling.itl_p50, rolling.itl_p99)
+    ):  # fmt: skip
+        there = np.flatnonzero(~np.isnan(p99))
+        x = rolling.step[there].tolist()
+        found.append(_line(axes, "ink", x, p50[there], 1.4))
+        band = {"fill": "tonexty", "fillcolor": var("preempt-tint")}
+        found += [_line(axes, "preempt", x, p99[there], 1.4) | band, _line(axes, "ink", x, p50[there], 1.4)]
     marker = {"symbol": "diamond", "size": 7, "color": var("preempt"), "line": {"width": 0}}
-    stalls = {"x": rolling.stall_step.tolist() or [None], "y": rolling.stall.tolist() or [None]}
-    sheet.still({**on(TIME, ITL), "mode": "markers", "marker": marker, **stalls})
+    stalls = {"x": rolling.stall_step.tolist() or [None], "y": _numbers(rolling.stall) or [None]}
+    return [*found, {**on(TIME, ITL), "mode": "markers", "marker": marker, **stalls}]
 
 
 def draw(
@@ -105,28 +108,13 @@ def _most(history: History) -> int:
     return max(int(steps.num_running.max(initial=1)), int(steps.num_waiting.max(initial=1)), 1)
 
 
-def _line(axes: dict[str, object], color: str, x: Sequence[int], y: Curve, width: float, dash: str = "solid") -> dict[str, object]:
-    return {**pen(axes, color, width, dash), "x": list(x), "y": _numbers(y)}
+def _line(axes: Trace, color: str, x: Sequence[int], y: Curve, width: float, dash: str = "solid") -> Trace:
+    return {**pen(axes, color, width, dash), "x": list(x) or [None], "y": _numbers(y) or [None]}
 
 
-def _numbers(values: Curve) -> list[float | None]:
-    """Rounded for the wire; NaN, which JSON does not know, becomes a gap."""
-    return [None if one != one else float(f"{one:.4g}") for one in values.tolist()]
-
-
-def _filled(sheet: Sheet, axes: dict[str, object], x: Sequence[int], high: Curve, low: Curve, color: str) -> None:
-    there = ~np.isnan(high)
-    along = np.asarray(x)[there]
-    both = {"x": [*along.tolist(), *along[::-1].tolist()], "y": _numbers(np.concatenate([high[there], low[there][::-1]]))}
-    if len(along):
-        sheet.still({**filled(axes, color), **both})
-
-
-def _band(sheet: Sheet, axes: dict[str, object], step: NDArray[np.int32], p50: Curve, p99: Curve) -> None:
-    x = step.tolist()
-    _filled(sheet, axes, x, p99, p50, "preempt-tint")
-    sheet.still(_line(axes, "preempt", x, p99, 1.4))
-    sheet.still(_line(axes, "ink", x, p50, 1.4))
+def _numbers(values: Curve) -> list[float]:
+    """To three places: finer than the curves are drawn."""
+    return [float(f"{one:.3g}") for one in values.tolist()]
 
 
 def _thinned(values: Curve) -> tuple[list[int], Curve]:

@@ -17,7 +17,7 @@ SHEET, PLAY, COLUMN = "9", "10", ("11", "12")
 TIME = "5"  # the x axis that all curves share
 
 QUEUE_TOP, BELT = 152, 34  # pixels above the belt (stacks and names) and under its upper edge (belt and places)
-RUN_WIDE = 364  # width of the running list [px]; its x axis counts quarters of them
+RUN_WIDE = 364  # width of the running list [px]; its x axis counts half pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ def desktop(scale: Scale) -> Place:
 
 def phone(scale: Scale) -> Place:
     """390 pixels wide, one zone under the other."""
-    running = 158 + (12.0 if scale.columns == 1 else 10.5) * scale.rows * (1 + VICTIM_HIGH / ROWS_HIGH)
+    running = 182 + (12.0 if scale.columns == 1 else 10.5) * scale.rows * (1 + VICTIM_HIGH / ROWS_HIGH)
     grid_top = running + 24
     rows, columns = scale.phone_grid
     grid = grid_top + rows * 358 / columns
     curves = grid + 78
     return Place(
         width=358, height=curves + 222,
-        queue=Zone(0, 22, 318, 138), running=Zone(0, 158, 358, running), map=Zone(0, grid_top, 358, grid),
+        queue=Zone(0, 22, 318, 162), running=Zone(0, 182, 358, running), map=Zone(0, grid_top, 358, grid),
         budget=Zone(0, grid + 12, 358, grid + 22),
         kv=Zone(0, curves, 358, curves + 24), lists=Zone(0, curves + 46, 358, curves + 70),
         ttft=Zone(0, curves + 92, 358, curves + 116), itl=Zone(0, curves + 138, 358, curves + 186),
@@ -102,7 +102,7 @@ def axes(place: Place, scale: Scale, itl: tuple[float, float], ttft: float) -> d
     found: dict[str, Any] = {}
     for name, zone, x, y in (
         (QUEUE, place.queue, [0.5 - scale.places, 0.5], [-BELT * block, QUEUE_TOP * block]),
-        (RUNNING, place.running, [0, 4 * RUN_WIDE], [rows, -0.5]),
+        (RUNNING, place.running, [0, 2 * RUN_WIDE], [rows, -0.5]),
         (COLUMN[0], columns[scale.columns - 1][0], [0, 1], [rows, -0.5]),
         (COLUMN[1], columns[scale.columns - 1][1], [0, 1], [rows, -0.5]),
         (MAP, place.map, [-0.5, scale.grid[1] - 0.5], [scale.grid[0] - 0.5, -0.5]),

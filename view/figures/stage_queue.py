@@ -11,7 +11,7 @@ from sched.snapshot import History
 from sched.why import watermark_blocks
 from sched.window import Queue
 from view.figures.sheet import Sheet, filled, kept, label, on, one_each, outlined, pen
-from view.figures.stage_layout import BELT, QUEUE, QUEUE_TOP
+from view.figures.stage_layout import BELT, QUEUE, QUEUE_TOP, SHEET, Place
 from view.figures.stage_scale import STACK_HIGH, Scale
 from view.player.picture import Area
 from view.text import Text
@@ -21,8 +21,9 @@ NEVER_RAN, BEFORE, NOW = 0, 1, 2  # window.Queue.preempted
 
 
 def draw(
-    sheet: Sheet, history: History, queue: Queue, first: int, scale: Scale, names: list[str] | None, text: Text
-) -> list[Area]:
+    sheet: Sheet, history: History, queue: Queue, first: int, scale: Scale, places: tuple[Place, Place],
+    names: list[str] | None, text: Text,
+) -> list[Area]:  # fmt: skip
     """Put the queue and its gate on a sheet."""
     axes, block = on(QUEUE, QUEUE), scale.need / STACK_HIGH
     _belt(sheet, scale, block)
@@ -45,7 +46,9 @@ def draw(
     _free_line(sheet, history, queue, first, scale, block, text)
     _names(sheet, queue, high, row, scale, block, names)
     _places(sheet, queue, row, scale, block, everybody)
-    _gate(sheet, history, queue, first, scale, block, text)
+    frames = len(queue.offsets) - 1
+    _gate(sheet, history, frames, first, scale, places, text)
+    _more(sheet, history, frames, first, scale, block, text)
     rows = {"place": queue.place + 1, "need": queue.need}
     states = [text(f"stage.waited_{name}") for name in ("new", "before", "now")]
     words = {**rows, "state": [states[one] for one in queue.preempted.tolist()]}
@@ -150,29 +153,33 @@ def _places(
 
 
 def _gate(
-    sheet: Sheet, history: History, queue: Queue, first: int, scale: Scale, block: float, text: Text
+    sheet: Sheet, history: History, frames: int, first: int, scale: Scale, places: tuple[Place, Place], text: Text
 ) -> None:
     """A bar across the belt's end in a step that admits nobody though somebody waits."""
-    timeline, axes = history.timeline, on(QUEUE, QUEUE)
-    frames = len(queue.offsets) - 1
+    timeline, axes = history.timeline, on(SHEET, SHEET)
     reason = timeline.steps.stop_reason[first : first + frames]
     shut = reason != StopReason.EMPTY
     low, high = np.searchsorted(timeline.admissions.step, [first, first + frames])
     shut[timeline.admissions.step[low:high] - first] = False
-    x = 0.5 + 14 * scale.places / 304
     for mask, color, ink in (
         (shut & (reason == StopReason.PREEMPTION), "preempt", "preempt-text"),
         (shut & (reason != StopReason.PREEMPTION), "ink2", "ink2"),
     ):  # fmt: skip
         offsets = kept(one_each(frames), mask)
-        trace = pen(axes, color, 4)
-        sheet.segments(trace, x0=x, x1=x, y0=9 * block, y1=-22 * block, offsets=offsets)
-        for word, up in ((text("stage.gate"), 31), (text("stage.shut"), 18)):
-            words = [word] * int(mask.sum())
-            sheet.texts(label(axes, ink, 10, "middle center", 700), x=x, y=up * block, text=words, offsets=offsets)
-    more = np.maximum(timeline.steps.num_waiting[first : first + frames] - scale.places, 0)
+        for place, where, reach, shift in zip(places, ("desktop", "phone"), ((9, 23), (5, 16)), (14, 7), strict=True):
+            x, y = place.queue.right + shift, place.belt
+            sheet.segments(pen(axes, color, 4), where, x0=x, x1=x, y0=y - reach[0], y1=y + reach[1], offsets=offsets)
+            beside = (x - 7, y - 29, y - 16) if where == "desktop" else (x + 8, y - 1, y + 11)
+            for word, up in ((text("stage.gate"), beside[1]), (text("stage.shut"), beside[2])):
+                words = [word] * int(mask.sum())
+                sheet.texts(label(axes, ink, 10, weight=700), where, x=beside[0], y=up, text=words, offsets=offsets)
+
+
+def _more(sheet: Sheet, history: History, frames: int, first: int, scale: Scale, block: float, text: Text) -> None:
+    """How many wait beyond those that are drawn."""
+    more = np.maximum(history.timeline.steps.num_waiting[first : first + frames] - scale.places, 0)
     some = more > 0
     sheet.texts(
-        label(axes, "ink2", 10.5, weight=600), x=0.5 - scale.places, y=(6 - BELT) * block, text=more[some],
+        label(on(QUEUE, QUEUE), "ink2", 10.5, weight=600), x=0.5 - scale.places, y=(6 - BELT) * block, text=more[some],
         prefix="+", suffix=text("stage.more_suffix"), offsets=kept(one_each(frames), some),
     )  # fmt: skip

@@ -19,13 +19,14 @@ from view.player.picture import Area
 from view.text import Text
 
 Ints = NDArray[np.int32]
-QUARTER = 4  # the x axis counts quarters of a pixel: whole numbers that seldom change from frame to frame pack well
-LEAST = 10  # a step's tokens are never narrower than 2.5 px
+HALF = 2  # the x axis counts half pixels: whole numbers that seldom change from frame to frame pack well
+AGAIN = ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute"))
+LEAST = 5  # a step's tokens are never narrower than 2.5 px
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Where things stand in a column of the list [quarters of a pixel]."""
+    """Where things stand in a column of the list [half pixels]."""
 
     column: int  # width of a column
     bar: int  # where bars begin
@@ -43,13 +44,13 @@ class Ruler:
 def ruler(scale: Scale) -> Ruler:
     """The ruler of a list of one or two columns."""
     if scale.columns == 1:
-        return Ruler(QUARTER * RUN_WIDE, 160, 928, 1240, 1380, scale)
-    return Ruler(QUARTER * RUN_WIDE // 2, 112, 360, 592, 692, scale)
+        return Ruler(HALF * RUN_WIDE, 80, 464, 620, 690, scale)
+    return Ruler(HALF * RUN_WIDE // 2, 56, 180, 296, 346, scale)
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The drawn rows of a window and where their parts end [quarters of a pixel]."""
+    """The drawn rows of a window and where their parts end [half pixels]."""
 
     offsets: Ints
     row: Ints
@@ -67,6 +68,10 @@ class Bars:
     final: Ints
     asks: NDArray[np.bool_]
     hurried: NDArray[np.bool_]  # its step preempts
+
+    def all(self) -> dict[str, Ints]:
+        """The offsets and rows of everybody: the arrays themselves, so that tracks share them on the wire."""
+        return {"offsets": self.offsets, "row": self.row, "ids": self.request}
 
     def pick(self, mask: NDArray[np.bool_], *names: str) -> dict[str, Ints]:
         """The offsets and rows that a mask keeps, with some columns: name=column."""
@@ -98,16 +103,11 @@ def bars(rows: Rows, victims: Victims, ruled: Ruler, first: int) -> Bars:
 def draw(sheet: Sheet, found: Bars, victims: Victims, ruled: Ruler, names: list[str] | None, text: Text) -> list[Area]:
     """Put the running list on a sheet."""
     axes, scale = on(RUNNING, RUNNING), ruled.scale
-    everybody = np.ones(len(found.row), bool)
-    x0 = (found.begin - ruled.bar - 24).astype(np.int32)
-    band = found.pick(everybody)
-    sheet.rects(
-        filled(axes, "band"), along="y", show="selected", x0=x0, x1=x0 + ruled.column - 8, y0=-0.5, y1=0.5, **band
-    )
-    asks = found.pick(found.asks)
-    sheet.rects(
-        filled(axes, "band"), along="y", x0=x0[found.asks], x1=x0[found.asks] + ruled.column - 8, y0=-0.5, y1=0.5, **asks
-    )
+    for mask, show in ((None, "selected"), (found.asks, "all")):
+        rows = found.all() if mask is None else found.pick(mask)
+        column = found.column if mask is None else found.column[mask]
+        x0 = (column * ruled.column - 12).astype(np.int32)
+        sheet.rects(filled(axes, "band"), along="y", show=show, x0=x0, x1=x0 + ruled.column - 4, y0=-0.5, y1=0.5, **rows)
     _bars(sheet, found, scale)
     _labels(sheet, found, ruled, names)
     _numbers(sheet, found, ruled, text)
@@ -119,49 +119,48 @@ def _bars(sheet: Sheet, found: Bars, scale: Scale) -> None:
     axes = on(RUNNING, RUNNING)
     half = 0.5 * max(scale.pitch - 7, scale.pitch * 0.62) / scale.pitch
     high = {"along": "y", "y0": -half, "y1": half}
-    to_come = found.final > found.known + 2
-    sheet.segments(
-        pen(axes, "rule2", 1.2), along="y", y0=0.0, y1=0.0, **found.pick(to_come, "x0=known", "x1=final")
-    )
-    sheet.segments(
-        pen(axes, "rule2", 1.2), along="y", y0=-0.17, y1=0.17, **found.pick(to_come, "x0=final", "x1=final")
-    )
-    for kind, state in ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute")):
-        left = (found.kind == kind) & (found.known > found.now + 2)
-        sheet.rects(outlined(axes, state, 1, "2px,2px"), **high, **found.pick(left, "x0=now", "x1=known"))
-    for kind, state in ((Kind.DECODE, "decode"), (Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute")):
-        mine = found.kind == kind
-        sheet.rects(tinted(axes, state), **high, **found.pick(mine & (found.computed > found.begin), "x0=begin", "x1=computed"))
-        sheet.rects(filled(axes, state), **high, **found.pick(mine & (found.tokens > 0), "x0=computed", "x1=now"))
+    everybody, line = found.all(), pen(axes, "rule2", 1.2)
+    sheet.segments(line, along="y", x0=found.computed, x1=found.final, y0=0.0, y1=0.0, **everybody)
+    sheet.segments(line, along="y", x0=found.final, x1=found.final, y0=-0.17, y1=0.17, **everybody)
+    for kind, state in AGAIN:
+        left = (found.kind == kind) & (found.known > found.now + 1)
+        box = {**outlined(axes, state, 1, "2px,2px"), "fillcolor": var("bg")}
+        sheet.rects(box, **high, **found.pick(left, "x0=now", "x1=known"))
+    # everybody is drawn as decoding; the others then cover exactly the same place
+    sheet.rects(tinted(axes, "decode"), **high, x0=found.begin, x1=found.computed, **everybody)
+    sheet.rects(filled(axes, "decode"), **high, x0=found.computed, x1=found.now, **everybody)
+    for kind, state in AGAIN:
+        mine = found.pick(found.kind == kind, "begin=begin", "computed=computed", "now=now")
+        begin, computed, now = (mine.pop(name) for name in ("begin", "computed", "now"))
+        sheet.rects(tinted(axes, state), **high, x0=begin, x1=computed, **mine)
+        sheet.rects(filled(axes, state), **high, x0=computed, x1=now, **mine)
 
 
 def _labels(sheet: Sheet, found: Bars, ruled: Ruler, names: list[str] | None) -> None:
-    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 15 else 9
+    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 14 else 9
     left = (found.begin - ruled.bar).astype(np.int32)
     for mask, color, weight, show in (
-        (~found.asks, "ink2", 500, "all"), (found.asks, "ink", 700, "all"),
-        (np.ones(len(left), bool), "ink", 700, "selected"),
+        (~found.asks, "ink2", 500, "all"), (found.asks, "ink", 700, "all"), (None, "ink", 700, "selected"),
     ):  # fmt: skip
-        rows = found.pick(mask)
+        rows = found.all() if mask is None else found.pick(mask)
         words = rows["ids"] if names is None else [names[one] for one in rows["ids"].tolist()]
         trace = label(axes, color, size, weight=weight)
-        sheet.texts(trace, along="y", show=show, x=left[mask], y=0.0, text=words, prefix="r" if names is None else "", **rows)
+        sheet.texts(trace, along="y", show=show, x=left if mask is None else left[mask], y=0.0, text=words, prefix="r" if names is None else "", **rows)
 
 
 def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
     """Tokens of the step and blocks at the right; how many blocks are new beside the bar."""
-    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 15 else 9
+    axes, size = on(RUNNING, RUNNING), 11 if ruled.scale.pitch >= 14 else 9
     shift = (found.column * ruled.column).astype(np.int32)
     for mask, color, weight in ((found.tokens == 1, "ink3", 400), (found.tokens > 1, "ink", 700)):
         rows = found.pick(mask)
         trace = label(axes, color, size, "middle left", weight)
-        sheet.texts(trace, along="y", x=shift[mask] + ruled.tokens, y=0.0, text=found.tokens[mask], prefix="+", **rows)
-    rows = found.pick(np.ones(len(shift), bool))
+        sheet.texts(trace, "desktop", along="y", x=shift[mask] + ruled.tokens, y=0.0, text=found.tokens[mask], prefix="+", **rows)
     trace = label(axes, "ink3", size, "middle left")
-    sheet.texts(trace, "desktop", along="y", x=shift + ruled.blocks, y=0.0, text=found.blocks, **rows)
+    sheet.texts(trace, "desktop", along="y", x=shift + ruled.blocks, y=0.0, text=found.blocks, **found.all())
     if ruled.scale.columns > 1:
         return
-    x = np.minimum(found.final + 28, ruled.tokens - 280).astype(np.int32)
+    x = np.minimum(found.final + 14, ruled.tokens - 140).astype(np.int32)
     for hurried, color, weight in ((True, "preempt-text", 700), (False, "ink3", 500)):
         mask = (found.new_blocks > 0) & (found.hurried == hurried)
         trace = label(axes, color, 10.5 if size == 11 else 9, weight=weight)
@@ -181,9 +180,10 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
     lost = np.maximum(ruled.x(victims.first_lost, 0), begin + LEAST)
     final = np.maximum(ruled.x(victims.first_final, 0), lost)
     line = y - VICTIM_HIGH / 2 / scale.pitch
-    sheet.segments(pen(axes, "rule2"), x0=-24.0, x1=float(QUARTER * RUN_WIDE - 24), y0=line, y1=line, **where)
+    sheet.segments(pen(axes, "rule2"), x0=-12.0, x1=float(HALF * RUN_WIDE - 12), y0=line, y1=line, **where)
     high = {"y0": y - half, "y1": y + half, **where}
-    sheet.rects(outlined(axes, "preempt", 1.2, "3px,2px"), x0=begin, x1=final, **high)
+    end = np.minimum(final + 16, ruled.bar + 310)
+    sheet.rects(outlined(axes, "preempt", 1.2, "3px,2px"), x0=begin, x1=np.maximum(np.minimum(final, end - 12), lost), **high)
     striped = {**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": {"width": 1.2, "color": var("preempt")}}
     sheet.rects(striped, x0=begin, x1=lost, **high)
     words = [
@@ -191,9 +191,9 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
         for count, tokens, kept_nothing in victims.losses
     ]
     trace = label(axes, "preempt-text", 11, weight=650)
-    sheet.texts(trace, "desktop", x=np.minimum(final + 32, ruled.bar + 560), y=y, text=words, **where)
+    sheet.texts(trace, "desktop", x=np.maximum(end, lost + 16), y=y, text=words, **where)
     short = [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
-    sheet.texts(label(axes, "preempt-text", 10.5, weight=700), "phone", x=lost + 32, y=y, text=short, **where)
+    sheet.texts(label(axes, "preempt-text", 10.5, weight=700), "phone", x=np.maximum(end, lost + 16), y=y, text=short, **where)
     sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sched.snapshot import History
 from view.figures.sheet import Sheet, filled, label, note, on, one_each, outlined, pen
 from view.figures.stage_curves import Span
-from view.figures.stage_layout import SHEET, Place
+from view.figures.stage_layout import COLUMN, MAP, SHEET, Place
 from view.figures.stage_scale import Scale
 from view.palette import hatch, var
 from view.text import Text
@@ -70,7 +70,7 @@ def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text
     for name in ("kv", "lists", "ttft", "itl"):
         found.append(note(text(f"stage.{name}"), 0, getattr(place, name).top + 4, size=11, weight=600))
     found.append(note(text("stage.stall"), 12, place.itl.top + 41, size=10.5, color="ink2"))
-    return [*found, *_ticks(place, span, 10), *_time(history, place, scale, text), *_legend(place, text)]
+    return [*found, *_ticks(place, span, 9.5), *_time(history, place, scale, text), *_legend(place, history.timeline.cache.enable_prefix_caching, text)]
 
 
 def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: Text) -> Notes:
@@ -88,15 +88,16 @@ def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: 
 
 
 def _ticks(place: Place, span: Span, size: float) -> Notes:
-    """The ITL axis is logarithmic: its powers of ten, and the halves between them where there is room."""
+    """The ITL axis is logarithmic: its powers of ten, and what fits between them."""
     low, high = span.itl
-    values = [ms for ms in (1, 10, 100, 500, 1000, 10_000, 100_000) if low + 3 <= np.log10(ms) <= high + 3]
-    found, last = [], 1e9
-    for ms in values:
+    every = [digit * 10**power for digit in (1, 5, 2) for power in range(6)]  # tens first, then what fits between
+    found: Notes = []
+    taken: list[float] = []
+    for ms in every:
         y = place.itl.bottom - (np.log10(ms / 1e3) - low) / (high - low) * (place.itl.bottom - place.itl.top)
-        if last - y > 9:
-            found.append(note(f"{ms:,}", place.itl.left - 6, y, size=9.5, anchor="right"))
-            last = y
+        if place.itl.top - 4 <= y <= place.itl.bottom and all(abs(y - other) > 17 for other in taken):
+            found.append(note(f"{ms:,}", place.itl.left - 6, y, size=size, anchor="right"))
+            taken.append(y)
     return found
 
 
@@ -121,25 +122,25 @@ def _round_steps(last: int) -> list[int]:
     return list(range(every, last, every))
 
 
-def _legend(place: Place, text: Text) -> Notes:
+def _legend(place: Place, caching: bool, text: Text) -> Notes:
     y = place.map.bottom + 12
-    return [note(text(f"stage.legend_{name}"), x + 15, y, size=10.5, color="ink2") for name, x in _legend_spots(place, text)]
+    return [note(text(f"stage.legend_{name}"), x + 15, y, size=10.5, color="ink2") for name, x in _legend_spots(place, caching, text)]
 
 
-def _legend_spots(place: Place, text: Text) -> list[tuple[str, float]]:
+def _legend_spots(place: Place, caching: bool, text: Text) -> list[tuple[str, float]]:
     """Where each entry of the block map's legend begins [px]."""
     x, spots = place.map.left, []
-    for name in ("returned", "taken", "cached", "null"):
+    for name in ("returned", "taken", "cached" if caching else "null"):
         spots.append((name, x))
-        x += 25 + sum(10.2 if sign >= "ᄀ" else 5.6 for sign in text(f"stage.legend_{name}"))
+        x += 28 + sum(10.2 if sign >= "ᄀ" else 5.6 for sign in text(f"stage.legend_{name}"))
     return spots
 
 
-def still(sheet: Sheet, place: Place, text: Text) -> None:
+def still(sheet: Sheet, place: Place, caching: bool, text: Text) -> None:
     """Signs that do not move: the legend's swatches and the diamond beside its words."""
     axes = on(SHEET, SHEET)
     y, side = place.map.bottom + 12, 5.5
-    for name, left in _legend_spots(place, text):
+    for name, left in _legend_spots(place, caching, text):
         x = left + side
         box = {"x": [x - side, x + side, x + side, x - side, x - side], "y": [y - side, y - side, y + side, y + side, y - side]}
         border = {"width": 1.4, "color": var("preempt")}
@@ -159,18 +160,26 @@ def still(sheet: Sheet, place: Place, text: Text) -> None:
     sheet.still({**axes, "mode": "markers", "marker": marker, "x": [4], "y": [place.itl.top + 41]}, "desktop")
 
 
+def anchors(sheet: Sheet) -> None:
+    """Nothing to see: Plotly makes an axis only for a trace, and areas and the map need theirs."""
+    for name in (MAP, *COLUMN):
+        sheet.still({**on(name, name), "mode": "markers", "marker": {"opacity": 0}, "x": [0], "y": [0]})
+
+
 def rails(place: Place, phone: bool) -> list[dict[str, Any]]:
-    """Lines that do not move: over the budget, and the foot of each curve."""
+    """Lines that do not move: over the budget, its limit, and the foot of each curve."""
     found = [] if phone else [_rail(0, place.width, place.budget.top - 12, "rule")]
     for zone in (place.kv, place.lists, place.ttft, place.itl):
         found.append(_rail(zone.left, zone.right, zone.bottom, "rule2"))
-    return found
+    budget = place.budget
+    return [*found, _rail(budget.right - 1, budget.right - 1, budget.top - 4, "ink", budget.bottom + 4, 2)]
 
 
-def _rail(left: float, right: float, y: float, color: str) -> dict[str, Any]:
+def _rail(left: float, right: float, y: float, color: str, until: float | None = None, width: float = 1) -> dict[str, Any]:
+    """A line from (left, y) to (right, until): level, if `until` is left out."""
     return {
-        "type": "line", "xref": f"x{SHEET}", "yref": f"y{SHEET}", "x0": left, "x1": right, "y0": y, "y1": y,
-        "line": {"width": 1, "color": var(color)}, "layer": "below",
+        "type": "line", "xref": f"x{SHEET}", "yref": f"y{SHEET}", "x0": left, "x1": right, "y0": y,
+        "y1": y if until is None else until, "line": {"width": width, "color": var(color)}, "layer": "below",
     }  # fmt: skip
 
 

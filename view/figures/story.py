@@ -33,7 +33,7 @@ class Thrown:
 
 
 class Teller:
-    """Tells the steps of one run in one language. It keeps nothing of a step; build it once a run."""
+    """Tells the steps of one run in one language. It keeps nothing of a step but names; build it once a run."""
 
     def __init__(self, history: History, text: Text) -> None:
         self.history = history
@@ -44,6 +44,8 @@ class Teller:
         self._finished = _rows_by_step(finished[self._finished_order])
         self._preempted = _rows_by_step(history.timeline.preemptions.step)
         self._admitted = _rows_by_step(history.timeline.admissions.step)
+        self.skipping = set(np.unique(history.timeline.skips.step).tolist())  # steps in which a running request idles
+        self._names: dict[tuple[int, Style], str] = {}
 
     def story(self, step: int) -> str:
         """The sentence and, on a second line, its details."""
@@ -91,7 +93,10 @@ class Teller:
 
     def name(self, request: int, style: Style = "strong") -> str:
         """A request's name, which selects it when clicked."""
-        return say(style, self.timeline.request_id(request), select=request)
+        key = request, style
+        if key not in self._names:
+            self._names[key] = say(style, self.timeline.request_id(request), select=request)
+        return self._names[key]
 
     def names(self, requests: Sequence[int], style: Style = "strong") -> str:
         """Several names in a row, the first few by name."""

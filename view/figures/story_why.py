@@ -8,15 +8,24 @@ from view.figures.story import Teller
 from view.player.say import say
 
 
-def why(teller: Teller, step: int, front: list[int], needs: list[int]) -> str:
+Memo = dict[tuple[object, ...], str]
+
+
+def why(teller: Teller, step: int, front: list[int], needs: list[int], memo: Memo) -> str:
     """A line a reason (who, tab, reason, tab, detail), then who could be next, then the idle of the running list.
 
     front, needs: the first waiting requests of the step, head first, and the blocks each needs (window.Queue).
+    memo: lines already written; steps often differ in one of several.
     """
-    lines = [_line(teller, one, front) for one in why_waiting(teller.history, step)]
+    lines = []
+    for one in why_waiting(teller.history, step):
+        key = (one.first, one.last, one.cause, one.request, one.needed, one.free, *front[one.first : one.last : max(one.last - one.first - 1, 1)])
+        if key not in memo:
+            memo[key] = _line(teller, one, front)
+        lines.append(memo[key])
     if front:
         lines += _next(teller, step, front, needs)
-    return "\n".join(lines + _idle(teller, step))
+    return "\n".join(lines + _idle(teller, step) if step in teller.skipping else lines)
 
 
 def _line(teller: Teller, one: WhyNot, front: list[int]) -> str:
