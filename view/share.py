@@ -1,8 +1,8 @@
 """What does a link hold? The scenario, the step, the selected request and the language, as a URL's query and back.
 
 The page is the URL's path. A query names the version of its meaning (`v`), the preset that the scenario started from,
-and every setting that differs from that preset, by its own name; the language only if it was chosen. What the preset and
-all other settings are is frozen for each version in links/, so that a link means the same for ever (see freeze.py).
+and every setting that differs from that preset, by its own name; the language only if it was chosen. What the preset
+and all other settings are is frozen for each version in links/, so that a link means the same for ever (freeze.py).
 """
 
 from __future__ import annotations

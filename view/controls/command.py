@@ -1,0 +1,96 @@
+"""The scenario as a `vllm serve` line and as a list of settings; and both the other way round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from sched.errors import InputError
+from sched.flags import parse_command
+from sched.scenario import SETTINGS, read_value, write_value
+from sched.serve_line import not_in_serve_line, serve_line
+from view import session
+from view.controls.widgets import title
+from view.notices import error_text, limit_text
+from view.run import Plan
+from view.text import Text
+
+
+def command(text: Text, planned: Plan) -> None:
+    """The equivalent line, ready to copy."""
+    title("command_title", text)
+    scenario = planned.scenario
+    st.code(serve_line(scenario.hardware, scenario.scheduler, planned.cache), language="bash", wrap_lines=True)
+    for sentence in not_in_serve_line(scenario.scheduler):
+        st.caption(f"{text('controls.not_in_line')}: {sentence}")
+
+
+def paste(text: Text) -> None:
+    """A box for a line to be read."""
+    st.text_area(text("controls.paste"), key="w.command", help=text("controls.paste_help"), height=120)
+    st.button(text("controls.paste_button"), key="w.read_command", on_click=_read, width="stretch")
+    report = st.session_state.get("command_report")
+    if isinstance(report, InputError):
+        st.error(error_text(report, text))
+    elif report is not None:
+        st.success(text("controls.paste_done", n=report[0]))
+        for sentence in report[1]:
+            st.caption(sentence)
+    for name in SETTINGS:
+        problem = session.error_of(name) if report is not None else None
+        if problem is not None:
+            st.error(error_text(problem, text))
+
+
+def _read() -> None:
+    """Callback: take over what the line says. Without a number of blocks they follow from its GPU memory."""
+    try:
+        found = parse_command(st.session_state["w.command"])
+    except InputError as error:
+        st.session_state["command_report"] = error
+        return
+    settings: dict[str, Any] = dict(found.settings)
+    if settings:
+        typed = "num_gpu_blocks" in settings
+        session.change(**settings, **({"pool": "typed_in"} if typed else {}))
+    st.session_state["command_report"] = (len(found.settings), found.notes)
+
+
+def everything(text: Text) -> None:
+    """All settings by name, as in links, to be edited as text."""
+    st.caption(text("controls.all_help"))
+    scenario = session.place().scenario
+    rows = [
+        {"name": name, "value": write_value(name, scenario.value(name)), "limit": limit_text(_limit(name), text)}
+        for name in SETTINGS
+    ]
+    key = f"w.all.{session.count('all')}"
+    st.data_editor(
+        rows, key=key, hide_index=True, height=320, disabled=("name", "limit"), on_change=_edit, args=(key,),
+        column_config={name: text(f"controls.all_{name}") for name in ("name", "value", "limit")},
+    )  # fmt: skip
+    problem = session.error_of("all")
+    if problem is not None:
+        st.error(error_text(problem, text))
+
+
+def _limit(name: str) -> str:
+    meta = SETTINGS[name][1].metadata
+    if "options" in meta:
+        return ", ".join(meta["options"])
+    return f"{meta['low']:,} to {meta['high']:,} {meta['unit']}".strip() if "low" in meta else ""
+
+
+def _edit(key: str) -> None:
+    names = list(SETTINGS)
+    edits = {names[row]: cells["value"] for row, cells in st.session_state[key]["edited_rows"].items()}
+    session.bump("all")
+    session.refuse("all", None)
+    try:
+        settings = {name: read_value(name, value or "") for name, value in edits.items()}
+        scenario = session.place().scenario.replace(**settings)
+    except InputError as error:
+        session.refuse("all", error)
+        return
+    session.settle(scenario)

@@ -1,0 +1,154 @@
+"""Controls of the load: made from a seed, made by hand, a public trace, or the visitor's own file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from sched.bundled import bundled_traces
+from sched.errors import InputError
+from sched.load import TableRow, read_classes
+from sched.load_text import format_classes
+from sched.trace_text import MAX_UPLOAD_BYTES
+from sched.traces import read_trace
+from view import session
+from view.controls.stops import STOPS
+from view.controls.widgets import area, number, pick, show_error, slide, title
+from view.notices import error_text
+from view.run import upload_name
+from view.share import UPLOAD
+from view.text import Text
+
+NEW_ROW = TableRow(0.0, 200, 100, 0)
+COLUMNS = ("arrival", "prompt", "output", "priority")
+
+
+def load(text: Text) -> None:
+    """The few controls that matter most for the kind of load."""
+    title("load_title", text)
+    pick("source", text)
+    kind = session.place().scenario.load.source
+    {"synthetic": _synthetic, "table": _table, "trace": _trace}[kind](text)
+
+
+def load_details(text: Text) -> None:
+    """The rest of them."""
+    config = session.place().scenario.load
+    if config.source == "synthetic" and not config.classes:
+        for side in ("prompt", "output"):
+            _length(side, text)
+        number("priority", text)
+    if config.source != "table":
+        area("classes", text, read_classes, format_classes)
+        st.caption(text("controls.classes_help"))
+        slide("prefix_groups", text, STOPS["prefix_groups"])
+        slide("prefix_len", text, STOPS["prefix_len"])
+    if config.source == "trace":
+        number("trace_start", text)
+        number("trace_duration", text)
+        number("trace_skip_rows", text)
+    else:
+        number("seed", text)
+
+
+def _synthetic(text: Text) -> None:
+    config = session.place().scenario.load
+    pick("arrivals", text)
+    if config.arrivals == "closed":
+        slide("concurrency", text, STOPS["concurrency"])
+    elif config.arrivals != "all_at_once":
+        slide("rate", text, STOPS["rate"])
+        {"bursts": _bursts, "steady": _steady}.get(config.arrivals, _ramp)(text)
+    if not config.classes:
+        slide("prompt_mean", text, STOPS["prompt_mean"])
+        slide("output_mean", text, STOPS["output_mean"])
+    slide("num_requests", text, STOPS["num_requests"])
+
+
+def _steady(text: Text) -> None:
+    slide("burstiness", text, STOPS["burstiness"])
+
+
+def _bursts(text: Text) -> None:
+    number("burst_on", text)
+    number("burst_off", text)
+
+
+def _ramp(text: Text) -> None:
+    slide("ramp_end_rate", text, STOPS["rate"])
+
+
+def _length(side: str, text: Text) -> None:
+    pick(f"{side}_distribution", text)
+    kind = session.place().scenario.value(f"{side}_distribution")
+    if kind == "uniform":
+        slide(f"{side}_spread", text, STOPS[f"{side}_spread"])
+    if kind == "lognormal":
+        number(f"{side}_p99", text)
+
+
+def _table(text: Text) -> None:
+    """The hand-made requests; each edit is taken over at once."""
+    rows = [row._asdict() for row in session.place().scenario.load.rows] or [NEW_ROW._asdict()]
+    key = f"w.rows.{session.count('rows')}"
+    st.caption(text("controls.rows_title"))
+    st.data_editor(
+        rows, key=key, num_rows="dynamic", hide_index=True, height=240, on_change=_edit_rows, args=(key, rows),
+        column_config={
+            name: st.column_config.NumberColumn(text(f"controls.rows_{name}"), required=True, default=default)
+            for name, default in zip(COLUMNS, NEW_ROW, strict=True)
+        },
+    )  # fmt: skip
+    show_error("rows", text)
+
+
+def _edit_rows(key: str, rows: list[dict[str, Any]]) -> None:
+    """Take over what was edited, added and deleted."""
+    delta = st.session_state[key]
+    edited = [{**row, **delta["edited_rows"].get(index, {})} for index, row in enumerate(rows)]
+    kept = [row for index, row in enumerate(edited) if index not in delta["deleted_rows"]]
+    added = [{**NEW_ROW._asdict(), **row} for row in delta["added_rows"]]
+    session.bump("rows")
+    session.change(rows=tuple(_row({**NEW_ROW._asdict(), **row}) for row in [*kept, *added]))
+
+
+def _row(cells: dict[str, Any]) -> TableRow:
+    """A row as the table gives it: whole numbers may come as 34.0, empty cells as None."""
+    full = {name: NEW_ROW._asdict()[name] if cells[name] is None else cells[name] for name in COLUMNS}
+    whole = {name: int(full[name]) if float(full[name]).is_integer() else full[name] for name in COLUMNS[1:]}
+    return TableRow(float(full["arrival"]), **whole)
+
+
+def _trace(text: Text) -> None:
+    current = session.place().scenario.load.trace
+    names = [one.name for one in bundled_traces()]
+    pick("trace", text, [*names, current] if current.startswith(UPLOAD) else names)
+    _upload(text)
+    slide("trace_max_rows", text, STOPS["trace_max_rows"])
+    slide("trace_rate_scale", text, STOPS["trace_rate_scale"])
+
+
+def _upload(text: Text) -> None:
+    st.file_uploader(
+        text("controls.upload"), key="w.upload", on_change=_read_upload, help=text("controls.upload_help"),
+        max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
+    )  # fmt: skip
+    problem = session.error_of("upload")
+    if problem is not None:
+        st.error(error_text(problem, text))
+
+
+def _read_upload() -> None:
+    """Callback: the file becomes the load; it stays in this session."""
+    file = st.session_state["w.upload"]
+    session.refuse("upload", None)
+    if file is None:
+        return
+    data = file.getvalue()
+    try:
+        session.upload(read_trace(data, file.name))
+    except InputError as error:
+        session.refuse("upload", error)
+        return
+    session.change(trace=upload_name(data), source="trace")

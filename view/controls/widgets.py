@@ -1,0 +1,141 @@
+"""How is one setting shown and changed? One function a kind of widget; they all write back through session.change."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from sched.scenario import SETTINGS
+from view import session
+from view.notices import error_text
+from view.text import Text
+
+OPTION_KEYS = {"before_full_isl": "before_full_isl", "typed in": "typed_in_origin"}
+UNTRANSLATED = frozenset({"gpu", "model", "kv_cache_dtype", "profile", "linear_origin", "semantics"})
+
+
+def slide(name: str, text: Text, stops: Sequence[float]) -> None:
+    """A slider over stops that suit the setting; the present value is one of them even if it is none."""
+    value = session.draft(name)
+    options = sorted(set(stops))
+    if value not in options:
+        insort(options, value)
+    st.select_slider(
+        text(f"controls.{name}.label"), options, key=_seed(name), format_func=_number, help=_help(name, text),
+        on_change=_commit, args=(name,),
+    )  # fmt: skip
+    _below(name, text)
+
+
+def number(name: str, text: Text, step: float | None = None) -> None:
+    """A box for a number; empty where a setting may be None."""
+    meta = SETTINGS[name][1].metadata
+    kind: Callable[[Any], Any] = float if meta.get("real") else int
+    st.number_input(
+        text(f"controls.{name}.label"), kind(meta["low"]), kind(meta["high"]), key=_seed(name), help=_help(name, text),
+        step=step, on_change=_commit, args=(name,), **_number_form(name),
+    )  # fmt: skip
+    _below(name, text)
+
+
+def pick(name: str, text: Text, options: Sequence[str] = ()) -> None:
+    """A list to choose from."""
+    st.selectbox(
+        text(f"controls.{name}.label"), options or SETTINGS[name][1].metadata["options"], key=_seed(name),
+        format_func=_namer(name, text), help=_help(name, text), on_change=_commit, args=(name,),
+    )  # fmt: skip
+    _below(name, text)
+
+
+def segment(name: str, text: Text, *, label: bool = True) -> None:
+    """A few words side by side."""
+    st.segmented_control(
+        text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=_seed(name), required=True,
+        format_func=_namer(name, text), help=_help(name, text) if label else None, on_change=_commit, args=(name,),
+        label_visibility="visible" if label else "collapsed", width="stretch",
+    )  # fmt: skip
+    _below(name, text)
+
+
+def toggle(name: str, text: Text) -> None:
+    """A switch."""
+    st.toggle(
+        text(f"controls.{name}.label"), key=_seed(name), help=_help(name, text), on_change=_commit, args=(name,)
+    )  # fmt: skip
+    _below(name, text)
+
+
+def area(name: str, text: Text, read: Callable[[str], Any], write: Callable[[Any], str]) -> None:
+    """A box for longer text, read by `read`, which raises InputError."""
+    value = session.draft(name)
+    key = f"w.{name}"
+    _put(key, value if isinstance(value, str) else write(value))
+    st.text_area(
+        text(f"controls.{name}.label"), key=key, help=_help(name, text), height=90, on_change=session.change_text,
+        args=(name, key, read),
+    )  # fmt: skip
+    _below(name, text)
+
+
+def title(key: str, text: Text) -> None:
+    """The heading of a group."""
+    st.caption(f"**{text(f'controls.{key}')}**")
+
+
+def show_error(name: str, text: Text) -> None:
+    """Why the setting's value was refused, under its widget."""
+    error = session.error_of(name)
+    late = session.plan_error()
+    if error is None and late is not None and late.parts["field"] == name:
+        error = late
+    if error is not None:
+        st.error(error_text(error, text))
+
+
+def _below(name: str, text: Text) -> None:
+    flag = SETTINGS[name][1].metadata.get("flag", "")
+    if flag:
+        st.caption(f"`{flag}`")
+    show_error(name, text)
+
+
+def _help(name: str, text: Text) -> str:
+    return text(f"controls.{name}.help")
+
+
+def _seed(name: str) -> str:
+    """Give a widget the scenario's value; its key."""
+    key = f"w.{name}"
+    _put(key, session.draft(name))
+    return key
+
+
+def _put(key: str, value: Any) -> None:
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+
+
+def _commit(name: str) -> None:
+    value = st.session_state[f"w.{name}"]
+    if value is not None or SETTINGS[name][1].default is None:
+        session.change(**{name: value})
+
+
+def _namer(name: str, text: Text) -> Callable[[Any], str]:
+    if name in UNTRANSLATED:
+        return lambda option: text("controls.option.before_full_isl") if option == "before_full_isl" else str(option)
+    return lambda option: text(f"controls.option.{option}")
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
+
+
+def _number_form(name: str) -> dict[str, Any]:
+    """Without a default the box would start at its lowest number; it is seeded instead."""
+    spec = SETTINGS[name][1]
+    form: dict[str, Any] = {"value": None} if spec.default is None else {}
+    return {**form, "format": "%g"} if spec.metadata.get("real") else form

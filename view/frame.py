@@ -1,0 +1,101 @@
+"""What does every page call first? `frame(page)`: title, styles, the place in the address, menu, language, notices."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from view import session, shell
+from view.notices import error_text
+from view.palette import COLORS, FONT, MONO
+from view.run import Plan, warm
+from view.share import Place, encode
+from view.text import Text, translator
+
+ROOT = Path(__file__).parent.parent
+ICON = "🚦"
+LANGUAGE_NAMES = {"ko": "한국어", "en": "English"}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a page is drawn with.
+
+    Attributes:
+        planned: the plan of the visitor's scenario, or of the last one that can be run.
+    """
+
+    text: Text
+    language: str
+    planned: Plan
+
+
+def frame(page: str) -> Frame:
+    """Begin a page; `page` is its key in strings/*/menu.toml. The sidebar is left open for the page's own controls."""
+    warm()
+    language = _language_of_first_run()
+    st.set_page_config(
+        page_title=f"{translator(language)(f'menu.{page}')} · vLLM scheduler", page_icon=ICON, layout="wide",
+        initial_sidebar_state="auto",
+    )  # fmt: skip
+    session.open_page()
+    language = session.language()
+    text = translator(language)
+    st.html(f"<style>{colors()}{shell.style()}</style>")
+    planned = session.planned()
+    with st.sidebar:
+        _head(text, language)
+    _notices(text)
+    return Frame(text, language, planned)
+
+
+def _language_of_first_run() -> str:
+    return session.language() if "place" in st.session_state else (st.query_params.get("lang") or session.spoken())
+
+
+def colors() -> str:
+    """The palette as CSS variables; the browser picks light or dark by the theme of the moment."""
+    light, dark = COLORS["light"], COLORS["dark"]
+    pairs = ";".join(f"--sx-{name}:light-dark({light[name]},{dark[name]})" for name in light)
+    return f":root{{{pairs};--sx-font:{FONT};--sx-mono:{MONO}}}"
+
+
+def pages() -> tuple[str, ...]:
+    """The pages there are, in the order of their file names, the Playground first."""
+    return ("app.py", *(f"pages/{path.name}" for path in sorted((ROOT / "pages").glob("[0-9]*.py"))))
+
+
+def _head(text: Text, language: str) -> None:
+    """Name, menu and language."""
+    brand = f'<div class="shell-brand">{html.escape(text("shell.product"))}<span>{text("shell.version")}</span></div>'
+    st.html(brand)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover(text("shell.menu"), width="stretch"):
+            here = session.place()
+            query = encode(Place(here.scenario, here.preset, language=here.language))
+            for file in pages():
+                key = "playground" if file == "app.py" else Path(file).stem.split("_", 1)[1]
+                st.page_link(file, label=text(f"menu.{key}"), query_params=query)
+        other = "en" if language == "ko" else "ko"
+        st.button(
+            LANGUAGE_NAMES[other], key="w.language", on_click=session.choose_language, args=(other,),
+            help=f"{translator(other)('shell.language')}: {LANGUAGE_NAMES[other]}",
+        )  # fmt: skip
+
+
+def _notices(text: Text) -> None:
+    """What of the link could not be read."""
+    found = st.session_state["notices"]
+    if not found:
+        return
+    with st.container(key="notices"):
+        lines = "\n".join(f"- {_plain(error_text(error, text))}" for error in found[:8])
+        st.warning(f"**{text('shell.notice_title')}**\n\n{lines}\n\n{text('shell.notice_rest')}")
+
+
+def _plain(sentence: str) -> str:
+    """A sentence without anything that Markdown would read in it: a link's values are strangers' text."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]()#+-!|<>$~:" else sign for sign in sentence)

@@ -1,0 +1,153 @@
+"""The Playground's picture: header, numbers, and the player with the window of steps that it asks for."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from sched.presets import PRESETS, moment_step
+from view import session, shell
+from view.figures.stage import prepare, stage
+from view.frame import Frame
+from view.kpi import kpi
+from view.notices import end_text
+from view.player import player
+from view.player.export import standalone
+from view.player.pack import pack
+from view.player.picture import Caption
+from view.player.words import words
+from view.run import Run, keep, run, window
+from view.share import Place, query_string
+from view.text import Text, translator
+from view.verdict import verdict
+
+WINDOW = 300
+"""Steps in one window: what the player is sent at once."""
+FILE_STEPS = 600
+"""Steps in a standalone file."""
+
+
+def header(frame: Frame) -> Run:
+    """Where one is, what limits the run, and its numbers; returns the run."""
+    text, place = frame.text, session.place()
+    crumbs = (
+        f"<b>{html.escape(text('shell.product'))}</b>", html.escape(text(f"presets.{place.preset}.title")),
+        html.escape(text("shell.seed", seed=str(frame.planned.scenario.load.seed))),
+        html.escape(text(f"shell.times.{frame.planned.scenario.hardware.step_time}")),
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
+        _help(text)
+        file = st.container(width="content")
+    with st.spinner(text("shell.simulating")):
+        done = run(frame.planned)
+    with file:
+        _file(frame, done)
+    head, attempt = (html.escape(part) for part in verdict(done, text))
+    st.html(f'<h1 class="shell-verdict">{head}.<span>{attempt}</span></h1>')
+    ended = end_text(done.timeline, text)
+    if ended:
+        st.html(f'<p class="shell-end">{html.escape(ended)}</p>')
+    st.html(kpi(done, text))
+    shell.hint(text)
+    return done
+
+
+def _help(text: Text) -> None:
+    """Words, in the order in which they appear."""
+    with st.popover(text("shell.help")):
+        entries = (
+            "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume", "recompute",
+            "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
+        )  # fmt: skip
+        lines = [f"- `{name.replace('_', ' ')}` {text(f'glossary.{name}')}" for name in entries]
+        st.markdown("\n".join(lines))
+
+
+def _file(frame: Frame, done: Run) -> None:
+    """The picture as one file; made when the button is pressed."""
+    st.download_button(
+        frame.text("shell.file"), lambda: _standalone(frame.language, done, session.place()),
+        file_name=f"{session.place().preset}.html", mime="text/html", on_click="ignore", key="w.file",
+        help=frame.text("shell.file_help"),
+    )  # fmt: skip
+
+
+def _standalone(language: str, done: Run, place: Place) -> str:
+    step = step_of(place, done)
+    first = max(0, min(step - FILE_STEPS // 3, done.timeline.num_steps - FILE_STEPS))
+    payload = payload_of(done, language, place.preset, first, FILE_STEPS)
+    title = translator(language)(f"presets.{place.preset}.title")
+    return standalone(payload, title=title, language=language, step=step, selected=place.selected)
+
+
+@st.fragment
+def board(language: str, done: Run) -> None:
+    """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this part."""
+    place = session.place()
+    total = done.timeline.num_steps
+    goto, wish = session.destination()
+    step = min(step_of(place, done) if wish is None else wish, total - 1)
+    wanted = st.session_state.get("wanted")
+    here = min(step if wanted is None else wanted, total - 1)
+    selected = place.selected if place.selected is not None and place.selected < len(done.workload.requests) else None
+    player(
+        payload_of(done, language, place.preset, here // WINDOW * WINDOW, WINDOW), key="player", goto=(goto, step),
+        selected=selected, on_step=_rested, on_select=_selected, on_want=_wants,
+    )  # fmt: skip
+    shell.address()
+
+
+def step_of(place: Place, done: Run) -> int:
+    """The step that a place means: its own, or the preset's moment."""
+    return place.step if place.step is not None else moment_step(PRESETS[place.preset].moment, done.timeline)
+
+
+def payload_of(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
+    """The packed picture of the steps from `first` on, made once for all visitors."""
+    return window(done, (language, preset, first, count), lambda: _pack(done, language, preset, first, count))
+
+
+def _pack(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
+    name = name_of(done, language)
+    prepared = keep(done, ("stage", language), lambda: prepare(done.history, translator(language), name))
+    last = min(first + count, done.timeline.num_steps)
+    return pack(stage(prepared, first, last, words(language), _caption(done, language, preset)))
+
+
+def name_of(done: Run, language: str) -> str:
+    """What the browser knows a run by: windows of the same name belong together."""
+    return f"{hash(done.scenario) & 0xFFFFFFFFFFFF:x}-{language}"
+
+
+def _caption(done: Run, language: str, preset: str) -> Caption:
+    """The footer of saved pictures."""
+    text, scenario = translator(language), done.scenario
+    query = query_string(Place(scenario, preset, language=language))
+    return Caption(
+        title=text(f"presets.{preset}.title"),
+        scenario=f"vLLM 0.33.0 · {text(f'shell.times.{scenario.hardware.step_time}')} · {done.workload.source}",
+        seed=text("shell.seed", seed=str(scenario.load.seed)),
+        link=f"?{query}&step={{step}}",
+        file=preset,
+    )
+
+
+def _rested() -> None:
+    step = st.session_state["player"]["step"]
+    if step is not None:
+        session.note(step=int(step))
+
+
+def _selected() -> None:
+    chosen = st.session_state["player"]["select"]
+    if chosen is not None:
+        session.note(selected=chosen["id"])
+
+
+def _wants() -> None:
+    wanted = st.session_state["player"]["want"]
+    st.session_state["wanted"] = None if wanted is None else int(wanted)
+
+

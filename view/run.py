@@ -1,0 +1,162 @@
+"""From a scenario to its run: planned (what cannot be is known at once), simulated once, kept for all visitors."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+from joblib.externals.loky.process_executor import ProcessPoolExecutor  # its workers do not run app.py again
+
+from sched.bundled import read_bundled
+from sched.config import CacheConfig
+from sched.metrics import PerRequest, Summary, per_request, summarize
+from sched.scenario import Scenario
+from sched.simulate import cache_of, simulate, step_time_of
+from sched.snapshot import History
+from sched.timeline import Timeline
+from sched.traces import Trace
+from sched.workload import Workload, make_workload
+from view.player import publish
+from view.share import UPLOAD
+from view.store import Store
+
+Thing = TypeVar("Thing")
+RUN_BYTES = 400_000_000
+WINDOW_BYTES = 100_000_000
+WORKERS = 2
+SMALL_RUN = 5_000
+"""Runs of fewer output tokens take some milliseconds: as long as a worker's answer needs to come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A scenario whose parts fit together, with its requests and its KV cache."""
+
+    scenario: Scenario
+    workload: Workload
+    cache: CacheConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A simulated scenario and the numbers of it. It never changes, so all who look at it share it."""
+
+    scenario: Scenario
+    workload: Workload
+    timeline: Timeline
+    history: History
+    summary: Summary
+    each: PerRequest
+
+
+def plan(scenario: Scenario, trace: Trace | None = None) -> Plan:
+    """The plan of a scenario; `trace` is the visitor's own file if the scenario names one.
+
+    Raises InputError if the parts do not fit together or nothing would run.
+    """
+    return _plans().get(scenario, lambda: _make_plan(scenario, trace))
+
+
+def run(planned: Plan) -> Run:
+    """The run of a plan. Takes as long as the simulation, unless somebody asked for it before."""
+    return _runs().get(planned.scenario, lambda: _make_run(planned))
+
+
+def window(done: Run, key: tuple[object, ...], make: Callable[[], bytes]) -> bytes:
+    """The packed picture of a part of a run, by what else decides it (its first step, the language)."""
+    return _windows().get((done.scenario, key), make)
+
+
+def keep(done: Run, key: tuple[object, ...], make: Callable[[], Thing]) -> Thing:
+    """Something that is made once from a run and used for many pictures of it."""
+    made: Thing = _made().get((done.scenario, key), make)
+    return made
+
+
+def upload_name(data: bytes) -> str:
+    """What a scenario calls a visitor's own file: by its content, so that equal names mean equal requests."""
+    return UPLOAD + hashlib.sha256(data).hexdigest()[:12]
+
+
+def _make_plan(scenario: Scenario, trace: Trace | None) -> Plan:
+    load = scenario.load
+    if load.source == "trace" and not load.trace.startswith(UPLOAD):
+        trace = _traces().get((load.trace, load.seed), lambda: read_bundled(load.trace, load.seed))
+    workload = make_workload(load, scenario.scheduler.max_model_len, trace)
+    step_time_of(scenario)  # a profile of another GPU, and the like
+    return Plan(scenario, workload, cache_of(scenario))
+
+
+def _make_run(planned: Plan) -> Run:
+    timeline = _simulate(planned)
+    targets = planned.scenario.targets
+    return Run(
+        planned.scenario, planned.workload, timeline, History(timeline), summarize(timeline, targets),
+        per_request(timeline, targets),
+    )  # fmt: skip
+
+
+def _simulate(planned: Plan) -> Timeline:
+    """Small runs here, others in a worker, where they hold up nobody else's page."""
+    outputs = sum(spec.max_tokens for spec in planned.workload.requests)
+    pool = _pool() if outputs > SMALL_RUN else None
+    if pool is not None:
+        try:
+            return pool.submit(simulate, planned.scenario, planned.workload).result()
+        except BrokenProcessPool:
+            _pool.clear()
+    return simulate(planned.scenario, planned.workload)
+
+
+@st.cache_resource(show_spinner=False)
+def _pool() -> Executor | None:
+    """The workers; none if SCHED_WORKERS=0 (tests, and hosts that allow no processes)."""
+    count = int(os.environ.get("SCHED_WORKERS", WORKERS))
+    if count <= 0:
+        return None
+    return ProcessPoolExecutor(count)
+
+
+@st.cache_resource(show_spinner=False)
+def warm() -> None:
+    """Once a server: put plotly.js where browsers get it, start the workers, and keep what was imported out of the
+    garbage collections after each rerun."""
+    publish()
+    pool = _pool()
+    if pool is not None:
+        for _ in range(WORKERS):
+            pool.submit(os.getpid)
+    gc.collect()
+    gc.freeze()
+
+
+@st.cache_resource(show_spinner=False)
+def _plans() -> Store[Plan]:
+    return Store(50_000_000, lambda planned: 2_000 + 300 * len(planned.workload.requests))
+
+
+@st.cache_resource(show_spinner=False)
+def _runs() -> Store[Run]:
+    return Store(RUN_BYTES, lambda one: 20_000 + one.timeline.nbytes + 300 * len(one.workload.requests))
+
+
+@st.cache_resource(show_spinner=False)
+def _windows() -> Store[bytes]:
+    return Store(WINDOW_BYTES, len)
+
+
+@st.cache_resource(show_spinner=False)
+def _made() -> Store[Any]:
+    return Store(60, lambda _: 1)
+
+
+@st.cache_resource(show_spinner=False)
+def _traces() -> Store[Trace]:
+    return Store(50_000_000, lambda trace: 200 * len(trace.rows))

@@ -1,0 +1,223 @@
+"""What does one visitor's page remember? One frozen Scenario is the truth; widgets are copies of it, and so is the URL.
+
+A widget's change is tried at once: together with the refused changes before it, or alone. What cannot be is kept as a
+draft in its widget, with the reason beside it, and the picture stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from sched.errors import InputError
+from sched.presets import DEFAULT_PRESET, PRESETS
+from sched.scenario import Scenario
+from sched.traces import Trace
+from view.run import Plan, plan
+from view.share import UPLOAD, Place, decode, encode, same_scenario
+from view.text import LANGUAGES
+
+LAG = 1.0
+"""For so long [s] a browser may still send the URL it had before the last change."""
+
+
+def open_page() -> None:
+    """Take over the URL if it leads elsewhere (first visit, back, forward, a link); write it if a widget was moved."""
+    state = st.session_state
+    query = st.query_params.to_dict()
+    edited = state.pop("edited", False)
+    if "place" not in state or (not edited and _leads_elsewhere(query)):
+        _open(query)
+    elif edited:
+        _write()
+
+
+def _leads_elsewhere(query: Mapping[str, str]) -> bool:
+    state = st.session_state
+    if same_scenario(query, state["link"]):
+        return False
+    late = time.monotonic() - state["left_at"] < LAG
+    return not (late and same_scenario(query, state["left"]))
+
+
+def _open(query: dict[str, str]) -> None:
+    state = st.session_state
+    opened = decode(query)
+    state["place"], state["notices"] = opened.place, opened.notices
+    state["link"], state["left"], state["left_at"] = query, query, 0.0
+    _forget()
+    go_to(opened.place.step)
+
+
+def _write() -> None:
+    state = st.session_state
+    query = encode(state["place"])
+    if not same_scenario(query, state["link"]):
+        state["left"], state["left_at"] = state["link"], time.monotonic()
+        state["link"] = query
+        st.query_params.from_dict(query)
+
+
+def _forget() -> None:
+    st.session_state["drafts"] = {}  # setting -> refused value
+    st.session_state["typed"] = {}  # setting -> text that cannot be read
+    st.session_state["errors"] = {}
+
+
+def place() -> Place:
+    """Where this visitor is."""
+    here: Place = st.session_state["place"]
+    return here
+
+
+def move(**changes: Any) -> None:
+    """Change the place from a widget's callback; the URL follows."""
+    values = {name: changes.get(name, getattr(place(), name)) for name in Place.__slots__}
+    st.session_state["place"] = Place(**values)
+    st.session_state["edited"] = True
+
+
+def go_to(step: int | None) -> None:
+    """Send the player to a step (None: the preset's moment); it stays where it is until this is called again."""
+    st.session_state["goto"] = (st.session_state.get("goto", (0, None))[0] + 1, step)
+
+
+def destination() -> tuple[str, int | None]:
+    """The token of the last go_to, and its step (None: the preset's moment)."""
+    token, step = st.session_state["goto"]
+    return f"go{token}", step
+
+
+def note(**changes: Any) -> None:
+    """Remember step or selection: not worth an entry in the browser's history."""
+    edited = st.session_state.get("edited", False)
+    move(**changes)
+    st.session_state["edited"] = edited
+
+
+def language() -> str:
+    """The language that was chosen, else the browser's if we speak it, else English."""
+    return place().language or spoken()
+
+
+def spoken() -> str:
+    """The browser's language if we speak it, else English."""
+    first = (st.context.locale or "en").split("-")[0]
+    return first if first in LANGUAGES else "en"
+
+
+def choose_language(chosen: str) -> None:
+    """Callback: read everything in this language from now on."""
+    move(language=chosen)
+
+
+def choose_preset(name: str) -> None:
+    """Callback: start from a preset, at its moment."""
+    _forget()
+    st.session_state["notices"] = ()
+    move(scenario=PRESETS[name].scenario, preset=name, step=None, selected=None)
+    go_to(None)
+
+
+def change(**settings: Any) -> None:
+    """Callback: try to change settings; what cannot be becomes a draft with its error."""
+    state = st.session_state
+    drafts = {**state["drafts"], **settings}
+    state["edited"] = True
+    for attempt in (drafts, settings):
+        try:
+            scenario = place().scenario.replace(**attempt)
+        except InputError as error:
+            refused = error
+            continue
+        state["drafts"] = {name: value for name, value in drafts.items() if name not in attempt}
+        state["errors"] = {name: one for name, one in state["errors"].items() if name in state["drafts"]}
+        move(scenario=scenario)
+        return
+    state["drafts"] = drafts
+    state["errors"] = {**state["errors"], **dict.fromkeys(settings, refused)}
+
+
+def change_text(name: str, key: str, read: Callable[[str], Any]) -> None:
+    """Callback: try what was typed; text that cannot be read stays, with the reason."""
+    state = st.session_state
+    typed = state[key]
+    try:
+        value = read(typed)
+    except InputError as error:
+        state["typed"] = {**state["typed"], name: typed}
+        refuse(name, error)
+        return
+    state["typed"] = {one: kept for one, kept in state["typed"].items() if one != name}
+    refuse(name, None)
+    change(**{name: value})
+
+
+def settle(scenario: Scenario) -> None:
+    """Callback: this scenario, as a whole; drafts are dropped."""
+    _forget()
+    move(scenario=scenario)
+
+
+def refuse(name: str, error: InputError | None) -> None:
+    """Remember why something was refused; None forgets it."""
+    kept = {one: why for one, why in st.session_state["errors"].items() if one != name}
+    st.session_state["errors"] = kept if error is None else {**kept, name: error}
+
+
+def count(name: str) -> int:
+    """How often a table was edited: part of its key, so that it starts anew from what was taken over."""
+    return int(st.session_state.get("counts", {}).get(name, 0))
+
+
+def bump(name: str) -> None:
+    """Count an edit of a table."""
+    st.session_state["counts"] = {**st.session_state.get("counts", {}), name: count(name) + 1}
+
+
+def draft(name: str) -> Any:
+    """What a setting's widget shows: what was typed or refused if there is such a thing, else the scenario's value."""
+    for kept in (st.session_state["typed"], st.session_state["drafts"]):
+        if name in kept:
+            return kept[name]
+    return place().scenario.value(name)
+
+
+def error_of(name: str) -> InputError | None:
+    """Why a setting's value was refused, or cannot be run."""
+    found: InputError | None = st.session_state["errors"].get(name)
+    return found
+
+
+def upload(trace: Trace | None) -> None:
+    """Remember the visitor's own file, in this session only."""
+    st.session_state["trace"] = trace
+
+
+def planned() -> Plan:
+    """The plan of the scenario, or else of the last one that could be planned; then plan_error says why."""
+    state = st.session_state
+    state.pop("plan_error", None)
+    try:
+        state["plan"] = _plan(place().scenario)
+    except InputError as error:
+        state["plan_error"] = error
+        if "plan" not in state:
+            state["plan"] = plan(PRESETS[place().preset if place().preset in PRESETS else DEFAULT_PRESET].scenario)
+    kept: Plan = state["plan"]
+    return kept
+
+
+def plan_error() -> InputError | None:
+    """Why the scenario cannot be run; None if it can."""
+    return st.session_state.get("plan_error")
+
+
+def _plan(scenario: Scenario) -> Plan:
+    name, trace = scenario.load.trace, st.session_state.get("trace")
+    if scenario.load.source == "trace" and name.startswith(UPLOAD) and trace is None:
+        raise InputError("no_such_file", field="trace", value=name, limit="choose the file again")
+    return plan(scenario, trace)

@@ -1,0 +1,46 @@
+"""Small parts of the page that need a script of their own: the address, the copy button, the hint of a first visit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from view import session
+from view.share import encode
+from view.text import Text
+
+HERE = Path(__file__).parent
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+_address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
+_copy = st.components.v2.component("shell_copy", js=_read("copy.js"), isolate_styles=False)
+_hint = st.components.v2.component("shell_hint", js=_read("hint.js"), isolate_styles=False)
+
+
+def style() -> str:
+    """The style sheet of everything around the player."""
+    return _read("shell.css")
+
+
+def address() -> None:
+    """Keep step and selection in the browser's address, without an entry in its history."""
+    _address(key="address", data={"query": encode(session.place())}, height=1)
+
+
+def copy_button(text: Text) -> None:
+    """A button that copies the address."""
+    words = {name: text(f"shell.address.{name}") for name in ("copy", "copied", "failed")}
+    _copy(key="copy", data={"query": encode(session.place()), "words": words})
+
+
+def hint(text: Text) -> None:
+    """Three steps for a first visit; dismissed for good in this browser."""
+    steps = [text(f"shell.hint.{name}") for name in ("one", "two", "three")]
+    counts = [text("shell.hint.title", n=n, all=len(steps)) for n in range(1, len(steps) + 1)]
+    words = {"next": text("shell.hint.next"), "done": text("shell.hint.done"), "close": text("shell.close")}
+    _hint(key="hint", data={"steps": steps, "counts": counts, "words": words})

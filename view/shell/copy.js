@@ -1,0 +1,40 @@
+// A button that copies the address; one without a version gets the whole query, so that it means the same for ever.
+const KEY = Symbol.for("shell-copy")
+
+function link(query) {
+  const url = new URL(window.location.href)
+  for (const name of [...url.searchParams.keys()]) if (name.startsWith("embed")) url.searchParams.delete(name)
+  if (!url.searchParams.has("v")) {
+    for (const [name, value] of Object.entries(query)) if (!url.searchParams.has(name)) url.searchParams.set(name, value)
+  }
+  return url.href
+}
+
+function write(text) {
+  if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text)
+  const box = document.createElement("textarea")
+  box.value = text
+  document.body.append(box)
+  box.select()
+  const done = document.execCommand("copy")
+  box.remove()
+  return done ? Promise.resolve() : Promise.reject(new Error("copy"))
+}
+
+export default function ({ data, parentElement }) {
+  let button = parentElement[KEY]
+  if (!button) {
+    button = parentElement[KEY] = document.createElement("button")
+    button.type = "button"
+    button.className = "shell-button"
+    button.setAttribute("aria-live", "polite")
+    parentElement.append(button)
+  }
+  const { copy, copied, failed } = data.words
+  button.textContent = copy
+  button.onclick = () => {
+    write(link(data.query))
+      .then(() => (button.textContent = copied), () => (button.textContent = failed))
+      .finally(() => setTimeout(() => (button.textContent = copy), 1600))
+  }
+}
