@@ -1,0 +1,44 @@
+"""The options that say which scenario a command runs: --preset, --workload, --limit, --set."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from sched.bundled import open_trace
+from sched.errors import InputError
+from sched.load import MAX_REQUESTS
+from sched.scenario import Scenario, read_value
+from sched.workload import Workload, make_workload
+
+
+def add_scenario_options(parser: argparse.ArgumentParser) -> None:
+    """[--preset NAME] [--workload FILE_OR_NAME] [--limit N] [--set NAME=VALUE]…"""
+    parser.add_argument("--preset", metavar="NAME", help="start from a preset instead of the default scenario")
+    parser.add_argument("--workload", metavar="FILE_OR_NAME",
+                        help="a trace: a file, or the name of a bundled one (azure_conv_2023, …)")  # fmt: skip
+    parser.add_argument("--limit", type=int, metavar="N", help="the first N requests only")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="NAME=VALUE",
+                        help="change one setting, by the name that links use; may be repeated")  # fmt: skip
+
+
+def scenario_of(args: argparse.Namespace) -> tuple[Scenario, Workload]:
+    """The scenario and its requests. Raises InputError naming what cannot be."""
+    scenario: Scenario = importlib.import_module("sched.presets").preset(args.preset) if args.preset else Scenario()
+    changes: dict[str, object] = dict(_setting(text) for text in args.settings)
+    if args.limit is not None:
+        if not 1 <= args.limit <= MAX_REQUESTS:
+            raise InputError("out_of_range", field="--limit", value=args.limit, limit=f"1 to {MAX_REQUESTS:,} requests")
+        changes |= {"num_requests": args.limit, "trace_max_rows": args.limit}
+    if args.workload:
+        changes["source"] = "trace"
+    scenario = scenario.replace(**changes)
+    trace = open_trace(args.workload, scenario.load.seed) if args.workload else None
+    return scenario, make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
+
+
+def _setting(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError("bad_text", field="--set", value=text, limit="NAME=VALUE")
+    return name.strip(), read_value(name.strip(), value)
