@@ -1,9 +1,8 @@
 """A made-up run for the player's own tests and benchmark: right in shape and size, without any scheduling in it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tests.browser.demo_figure import Demo, layout, phone_layout, traces
 from view.player.picture import (
     NOBODY,
     Area,
@@ -27,29 +26,23 @@ PALETTE = [
     Swatch(fill="var(--sx-bg)", edge="", label="free"),
     Swatch(fill="var(--sx-owned-a)", solid="var(--sx-decode)", label="owned"),
     Swatch(fill="var(--sx-owned-b)", solid="var(--sx-decode)", label="owned"),
-    Swatch(fill="var(--sx-prefill-tint)", pattern=".", ink="var(--sx-prefill)", solid="var(--sx-prefill)", label="prefill"),
     Swatch(
-        fill="var(--sx-recompute-tint)", pattern="/", ink="var(--sx-recompute)", solid="var(--sx-recompute)", label="recompute"
+        fill="var(--sx-prefill-tint)", pattern=".", ink="var(--sx-prefill)", solid="var(--sx-prefill)", label="prefill"
     ),
-    Swatch(fill="var(--sx-preempt-tint)", pattern="\\", ink="var(--sx-preempt)", edge="var(--sx-preempt)", label="returned"),
+    Swatch(
+        fill="var(--sx-recompute-tint)",
+        pattern="/",
+        ink="var(--sx-recompute)",
+        solid="var(--sx-recompute)",
+        label="recompute",
+    ),
+    Swatch(
+        fill="var(--sx-preempt-tint)", pattern="\\", ink="var(--sx-preempt)", edge="var(--sx-preempt)", label="returned"
+    ),
     Swatch(fill="var(--sx-prefill)", pattern="+", ink="var(--sx-bg)", edge="var(--sx-preempt)", label="new"),
     Swatch(fill="transparent", pattern="o", ink="var(--sx-rule2)", label="cached, free"),
     Swatch(fill="var(--sx-rule)", pattern="x", ink="var(--sx-ink3)", label="null"),
 ]
-
-
-@dataclass(frozen=True)
-class Demo:
-    """Sizes of the made-up run."""
-
-    total: int = 300
-    window: int = 300
-    rows: int = 64
-    blocks: int = 2048
-    cols: int = 64
-    seed: int = 0
-    language: str = "en"
-    height: int = 640
 
 
 def demo(size: Demo, start: int = 0) -> Picture:
@@ -61,8 +54,8 @@ def demo(size: Demo, start: int = 0) -> Picture:
     preempts = np.flatnonzero(np.random.default_rng(size.seed).random(size.total) < 0.16)
     use = 60 + 35 * np.sin(np.arange(size.total) / 40)
     return Picture(
-        figure={"data": _traces(size, use), "layout": _layout(size)},
-        figure_phone={"layout": _phone_layout(size), "data": {}},
+        figure={"data": traces(size, use), "layout": layout(size)},
+        figure_phone={"layout": phone_layout(size), "data": {}},
         start=start,
         count=count,
         total=size.total,
@@ -75,7 +68,9 @@ def demo(size: Demo, start: int = 0) -> Picture:
         boxes={"why": Box(left=0, top=0.46, width=0.22, height=0.22)},
         marks={"preempt": preempts, "admit": np.arange(0, size.total, 9), "finish": np.arange(4, size.total, 11)},
         moves={int(s): [_move(s)] for s in preempts if start <= s < start + count},
-        overview=[Line(name="KV", values=use, color="var(--sx-decode)", top=100, fill=True)] if size.total > 1000 else [],
+        overview=[Line(name="KV", values=use, color="var(--sx-decode)", top=100, fill=True)]
+        if size.total > 1000
+        else [],
         scrub="x4",
         caption=Caption(
             title="Demo", scenario="made-up run", seed=f"seed {size.seed}", link="?v=1&step={step}&r={id}", file="demo"
@@ -90,7 +85,13 @@ def _lengths(size: Demo, steps: np.ndarray, salt: int) -> dict[str, np.ndarray]:
     row = np.arange(offsets[-1]) - np.repeat(offsets[:-1], n)
     step = np.repeat(steps, n)
     done = 80 + (row * 37 + salt * 13) % 400 + step % 60
-    return {"offsets": offsets, "ids": row + step // 50, "done": done, "now": 1 + (row + step) % 23, "left": (row * 7) % 90}
+    return {
+        "offsets": offsets,
+        "ids": row + step // 50,
+        "done": done,
+        "now": 1 + (row + step) % 23,
+        "left": (row * 7) % 90,
+    }
 
 
 def _cells(size: Demo, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,69 +103,13 @@ def _cells(size: Demo, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     changes = max(1, size.blocks // 15)
     for i in range(len(steps)):
         where = rng.integers(1, size.blocks, changes)
-        state[where], owner[where] = rng.choice(8, changes, p=[0.1, 0.3, 0.3, 0.1, 0.1, 0.02, 0.05, 0.03]), rng.integers(0, size.rows)
+        state[where], owner[where] = (
+            rng.choice(8, changes, p=[0.1, 0.3, 0.3, 0.1, 0.1, 0.02, 0.05, 0.03]),
+            rng.integers(0, size.rows),
+        )
         state[0] = 8
         cells[i], ids[i] = state, np.where((state == 0) | (state > 6), NOBODY, owner)
     return cells, ids
-
-
-def _traces(size: Demo, use: np.ndarray) -> list[dict]:
-    def bars(axis: str, color: str, pattern: str = "", edge: str = "") -> dict:
-        look = {"fillpattern": {"shape": pattern, "fgcolor": color, "bgcolor": "var(--sx-recompute-tint)", "size": 6}} if pattern else {}
-        line = {"width": 1 if edge else 0, "color": edge or color, "dash": "dot" if edge else "solid"}
-        fill = "rgba(0,0,0,0)" if edge else color
-        return {"type": "scatter", "mode": "lines", "fill": "toself", "fillcolor": fill, "line": line, "xaxis": "x" + axis, "yaxis": "y" + axis, "hoverinfo": "skip", **look}
-
-    def text(axis: str, side: str, weight: int = 400) -> dict:
-        font = {"size": 9, "color": "var(--sx-ink2)", "weight": weight}
-        return {"type": "scatter", "mode": "text", "textposition": side, "textfont": font, "xaxis": "x" + axis, "yaxis": "y" + axis, "hoverinfo": "skip", "cliponaxis": False}
-
-    whisker = {"type": "scatter", "mode": "lines", "line": {"width": 1, "color": "var(--sx-rule2)"}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip"}
-    return [
-        bars("", "var(--sx-waiting)"),
-        text("", "middle right"),
-        bars("2", "var(--sx-band)"),
-        bars("2", "var(--sx-owned-a)"),
-        bars("2", "var(--sx-recompute)", "/"),
-        bars("2", "var(--sx-ink3)", edge="var(--sx-ink3)"),
-        whisker,
-        text("2", "middle left"),
-        text("2", "middle left", 700),
-        {"type": "scatter", "mode": "markers", "marker": {"symbol": "diamond", "size": 6, "color": "var(--sx-preempt)"}, "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip"},
-        {"type": "scatter", "mode": "lines", "x": list(range(size.total)), "y": use.tolist(), "line": {"width": 1.4, "color": "var(--sx-decode)"}, "fill": "tozeroy", "fillcolor": "var(--sx-owned-b)", "xaxis": "x4", "yaxis": "y4", "hoverinfo": "skip"},
-        {"type": "scatter", "mode": "lines", "line": {"width": 1.4, "color": "var(--sx-ink)"}, "xaxis": "x4", "yaxis": "y4", "hoverinfo": "skip"},
-        {"type": "scatter", "mode": "markers", "x": [0], "y": [0], "marker": {"opacity": 0}, "xaxis": "x3", "yaxis": "y3", "hoverinfo": "skip"},
-    ]
-
-
-def _axes(size: Demo, domains: dict[str, tuple[list[float], list[float]]]) -> dict:
-    still = {"showgrid": False, "zeroline": False, "fixedrange": True, "showticklabels": False, "ticks": ""}
-    ranges = {
-        "": ([560, -90], [size.rows - 0.5, -0.5]),
-        "2": ([-60, 720], [size.rows - 0.5, -0.5]),
-        "3": ([-0.5, size.cols - 0.5], [size.blocks // size.cols - 0.5, -0.5]),
-        "4": ([0, size.total - 1], [0, 100]),
-    }
-    out = {}
-    for name, (x, y) in domains.items():
-        out["xaxis" + name] = {**still, "domain": x, "range": ranges[name][0], "anchor": "y" + name}
-        out["yaxis" + name] = {**still, "domain": y, "range": ranges[name][1], "anchor": "x" + name}
-    return out
-
-
-def _layout(size: Demo) -> dict:
-    domains = {"": ([0, 0.27], [0.5, 1]), "2": ([0.32, 0.64], [0.2, 1]), "3": ([0.68, 1], [0.2, 1]), "4": ([0.16, 1], [0, 0.15])}
-    return {
-        "height": size.height,
-        "margin": {"l": 0, "r": 0, "t": 20, "b": 4},
-        "font": {"family": "var(--sx-font)", "size": 11, "color": "var(--sx-ink2)"},
-        **_axes(size, domains),
-    }
-
-
-def _phone_layout(size: Demo) -> dict:
-    domains = {"": ([0, 1], [0.75, 1]), "2": ([0, 1], [0.4, 0.73]), "3": ([0, 1], [0.16, 0.38]), "4": ([0, 1], [0, 0.13])}
-    return {**_layout(size), "height": 900, **_axes(size, domains)}
 
 
 def _tracks(steps: np.ndarray, wait: dict, run: dict) -> list:
@@ -196,7 +141,16 @@ def _image(size: Demo, cells: np.ndarray, ids: np.ndarray) -> ImageTrack:
 def _areas(wait: dict, run: dict) -> list[Area]:
     def rows(name: str, axis: str, columns: dict) -> Area:
         tip = "r{id} · {done} tokens computed"
-        return Area(name=name, x="x" + axis, y="y" + axis, along="y", offsets=columns["offsets"], ids=columns["ids"], columns={"done": columns["done"]}, tip=tip)
+        return Area(
+            name=name,
+            x="x" + axis,
+            y="y" + axis,
+            along="y",
+            offsets=columns["offsets"],
+            ids=columns["ids"],
+            columns={"done": columns["done"]},
+            tip=tip,
+        )
 
     return [
         rows("waiting", "", wait),
@@ -206,20 +160,40 @@ def _areas(wait: dict, run: dict) -> list[Area]:
     ]
 
 
+_STORY = {
+    "en": (
+        "{asker} needs 4 blocks, 0 are free: {victim}, last in the running list, is preempted.",
+        "It starts over from the front of the queue.",
+        "{asker} and all others decode one token.",
+    ),
+    "ko": (
+        "{asker}에 블록 4개가 필요한데 빈 블록이 0개라, 실행 목록의 마지막 {victim}를 선점했습니다.",
+        "돌아온 10개 가운데 4개씩 가져갑니다.",
+        "{asker}까지 모두 한 token씩 만들었습니다.",
+    ),
+}
+
+
 def _slots(steps: np.ndarray, preempts: set[int], language: str) -> dict[str, list[str]]:
+    needs, then, quiet = _STORY[language]
     story, facts, why = [], [], []
     for s in steps.tolist():
         asker, victim = say("asker", f"r{s % 40}", select=s % 40), say("victim", f"r{s % 40 + 9}", select=s % 40 + 9)
-        hit = s in preempts
-        if language == "ko":
-            story.append(f"{asker}에 블록 4개가 필요한데 빈 블록이 0개라, 실행 목록의 마지막 {victim}를 선점했습니다.\n돌아온 10개 가운데 4개씩 가져갑니다." if hit else f"{asker}까지 모두 한 token씩 만들었습니다.")
+        if s in preempts:
+            story.append(f"{needs.format(asker=asker, victim=victim)}\n{then}")
+            facts.append(f"+10\tblocks return\n{say('bad', f'−{100 + s % 90}')}\tcomputed tokens")
+            lines = (f"{victim}\tjust preempted: 0 computed,\t10 blocks to get back", "2–10\tnobody is admitted")
+            why.append("\n".join(lines))
         else:
-            story.append(f"{asker} needs 4 blocks, 0 are free: {victim}, last in the running list, is preempted.\nIt starts over from the front of the queue." if hit else f"{asker} and all others decode one token.")
-        facts.append(f"+10\tblocks return\n{say('bad', f'−{100 + s % 90}')}\tcomputed tokens" if hit else "")
-        why.append(f"{victim}\tjust preempted: 0 computed,\t10 blocks to get back\n2–10\ta step that preempts admits nobody" if hit else f"1\t2 free < {3 + s % 7} blocks: still blocked")
+            story.append(quiet.format(asker=asker))
+            facts.append("")
+            why.append(f"1\t2 free < {3 + s % 7} blocks: still blocked")
     return {"story": story, "facts": facts, "why": why, "time": [f"{s * 0.011:.3f} s" for s in steps.tolist()]}
 
 
 def _move(step: int) -> Move:
     row = 40 + int(step) % 20
-    return Move(text=f"r{int(step) % 40 + 9}", path=[("x2", "y2", 0, row), ("paper", "paper", 0.29, 0.3), ("paper", "paper", 0.29, 0.98), ("x", "y", 0, 0)])
+    return Move(
+        text=f"r{int(step) % 40 + 9}",
+        path=[("x2", "y2", 0, row), ("paper", "paper", 0.29, 0.3), ("paper", "paper", 0.29, 0.98), ("x", "y", 0, 0)],
+    )

@@ -5,16 +5,21 @@ import html
 import zlib
 from functools import cache
 
+from view import palette
 from view.player import source
 from view.player.component import PLOTLY_SOURCE, envelope
 
-# What Streamlit gives its components, for a page without Streamlit.
-_PAGE = """
-:root{--st-background-color:#FFFFFF;--st-text-color:#14181F}
-@media (prefers-color-scheme:dark){:root{--st-background-color:#0F1318;--st-text-color:#E8ECF1}}
-body{background:var(--st-background-color);margin:0 auto;padding:16px;max-width:1140px}
-@media (max-width:632px){body{padding:8px 16px}}
-"""
+
+def _page() -> str:
+    """What Streamlit gives its components, for a page without Streamlit."""
+    light, dark = (
+        f"--st-background-color:{colors['bg']};--st-text-color:{colors['ink']}" for colors in palette.COLORS.values()
+    )
+    return (
+        f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+        "body{background:var(--st-background-color);margin:0 auto;padding:16px;max-width:1140px}"
+        "@media (max-width:632px){body{padding:8px 16px}}"
+    )
 
 
 @cache
@@ -22,9 +27,7 @@ def _plotly() -> str:
     return base64.b64encode(zlib.compress(PLOTLY_SOURCE.read_bytes(), 9)).decode()
 
 
-def standalone(
-    payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None
-) -> str:
+def standalone(payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None) -> str:
     """The whole page as text, 2.2 MB and the picture. It starts paused at `step` and asks no server for anything.
 
     Pack the whole run, or the part that should be shown, into the payload: a file cannot fetch another window.
@@ -35,7 +38,7 @@ def standalone(
             f'<!doctype html><html lang="{html.escape(language)}"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
             '<link rel="icon" href="data:,">',
-            f"<title>{html.escape(title)}</title><style>{_PAGE}{source.css()}</style></head><body>",
+            f"<title>{html.escape(title)}</title><style>{_page()}{source.css()}</style></head><body>",
             source.html(),
             f'<script id="sx-plotly" type="text/plain">{_plotly()}</script>',
             f'<script id="sx-data" type="text/plain">{data}</script>',

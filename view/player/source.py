@@ -4,6 +4,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from view import palette
+
 HERE = Path(__file__).parent
 MODULES = ("wire", "theme", "frame", "figure", "grid", "slots", "dock", "pointer", "shot", "main")
 _IMPORT = re.compile(r"^import .*?;\n", re.M | re.S)
@@ -18,8 +20,8 @@ def html() -> str:
 
 @cache
 def css() -> str:
-    """Their style, light and dark."""
-    return (HERE / "player.css").read_text(encoding="utf-8")
+    """Their style, light and dark: the palette's colours as CSS variables, then the player's own rules."""
+    return palette.css(".sx", ".sx[data-theme=dark]") + (HERE / "player.css").read_text(encoding="utf-8")
 
 
 @cache
