@@ -24,8 +24,9 @@ class BlockPool:
         hashed_free: the rear part, in the order they will be taken. A cached block that nobody holds is free too.
         extra_refs: per block that several requests hold, how many beside the first.
         block_hash: per block, the name of its content, if it is full and caching is on.
-        cached_block_hash_to_block: per name, the blocks that have it, the one that got it earliest first.
-        hash_log: if a list, each block that gets (True) or loses (False) its hash is noted here.
+        cached_block_hash_to_block: per name, the block that has it; if there are several, all of them, the one that got
+            it earliest first.
+        hash_log: if a list, the blocks that get (True) or lose (False) their hashes are noted here.
     """
 
     def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
@@ -35,8 +36,8 @@ class BlockPool:
         self.hashed_free: OrderedDict[int, None] = OrderedDict()
         self.extra_refs: dict[int, int] = {}
         self.block_hash: list[Hashable | None] = [None] * num_gpu_blocks
-        self.cached_block_hash_to_block: dict[Hashable, dict[int, None]] = {}
-        self.hash_log: list[tuple[int, bool]] | None = None
+        self.cached_block_hash_to_block: dict[Hashable, int | dict[int, None]] = {}
+        self.hash_log: list[tuple[Sequence[int], bool]] | None = None
 
     @property
     def num_free_blocks(self) -> int:
@@ -55,8 +56,8 @@ class BlockPool:
 
     def get_cached_block(self, block_hash: Hashable) -> int | None:
         """Find a block with this content: of several, the one that got its hash first."""
-        blocks = self.cached_block_hash_to_block.get(block_hash)
-        return next(iter(blocks)) if blocks else None
+        found = self.cached_block_hash_to_block.get(block_hash)
+        return next(iter(found)) if isinstance(found, dict) else found
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """Take blocks from the front of the free list; a cached one among them is evicted."""
@@ -68,18 +69,17 @@ class BlockPool:
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
         """Make the cache forget the blocks that were given back first."""
-        evicted = []
-        names, found = self.block_hash, self.cached_block_hash_to_block
-        for _ in range(num_blocks):
-            block, _ = self.hashed_free.popitem(last=False)
-            same = found[names[block]]
-            del same[block]
-            if not same:
-                del found[names[block]]
-            names[block] = None
-            evicted.append(block)
+        pop, names = self.hashed_free.popitem, self.block_hash
+        evicted = [pop(last=False)[0] for _ in range(num_blocks)]
+        for block in evicted:
+            name, names[block] = names[block], None
+            same = self.cached_block_hash_to_block.pop(name)
+            if isinstance(same, dict):
+                del same[block]
+                if same:
+                    self.cached_block_hash_to_block[name] = same
         if self.hash_log is not None:
-            self.hash_log += [(block, False) for block in evicted]
+            self.hash_log.append((evicted, False))
         return evicted
 
     def num_free(self, blocks: Sequence[int]) -> int:
@@ -96,15 +96,16 @@ class BlockPool:
 
     def cache_full_blocks(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
         """Name the contents of full blocks so that others can find them. Equal content is not merged."""
+        found = self.cached_block_hash_to_block
         for block, block_hash in zip(blocks, block_hashes, strict=True):
             self.block_hash[block] = block_hash
-            same = self.cached_block_hash_to_block.get(block_hash)
-            if same is None:
-                self.cached_block_hash_to_block[block_hash] = {block: None}
-            else:
+            same = found.setdefault(block_hash, block)
+            if isinstance(same, dict):
                 same[block] = None
+            elif same != block:
+                found[block_hash] = {same: None, block: None}
         if self.hash_log is not None:
-            self.hash_log += [(block, True) for block in blocks]
+            self.hash_log.append((blocks, True))
 
     def free_blocks(self, blocks: Sequence[int], num_hashed: int) -> None:
         """Let go of a request's blocks, from its tail to its head; the first num_hashed of them have a hash.
@@ -137,7 +138,9 @@ class BlockPool:
         assert shared == self.extra_refs, "each hold beyond the first is counted"
         assert all(self.block_hash[block] is None for block in self.unhashed_free), "in front: blocks without a hash"
         assert all(self.block_hash[block] is not None for block in self.hashed_free), "behind: blocks with a hash"
+        found: dict[Hashable, set[int]] = {}
         for block, name in enumerate(self.block_hash):
-            assert name is None or block in self.cached_block_hash_to_block[name], f"block {block}: cannot be found"
-        found = sum(len(blocks) for blocks in self.cached_block_hash_to_block.values())
-        assert found == sum(name is not None for name in self.block_hash), "no hash without its block"
+            if name is not None:
+                found.setdefault(name, set()).add(block)
+        have = {k: set(v) if isinstance(v, dict) else {v} for k, v in self.cached_block_hash_to_block.items()}
+        assert found == have, "each hash finds its blocks"

@@ -42,8 +42,7 @@ class FastEngine(Engine):
         step_time: StepTime, limits: Limits, detail: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
-        self.books = FastRecorder(specs, self.scheduler, cache, self.depth)
-        self.books.detail = detail
+        self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
         self.model = step_time
         self.block_size = cache.block_size
@@ -132,7 +131,7 @@ class FastEngine(Engine):
         else:
             base, slope = line
             if next_time < math.inf:
-                num_steps = min(num_steps, (next_time - start) // (base + slope * context) + 3)
+                num_steps = min(num_steps, (next_time - start) // max(base + slope * context, 1e-9) + 3)
             contexts = range(context, context + count * int(num_steps), count)
             leap.end = list(accumulate([base + slope * context for context in contexts], initial=start))
         del leap.end[0]
@@ -147,6 +146,7 @@ class FastEngine(Engine):
         looks = self.books.detail and stop.head is not None
         looks = looks and stop.reason not in (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
         shift = 0 if self.is_async else 1
+        self.books.hashed(row)  # by the tokens that arrived since the last step
         for step in range(len(leap.end)):
             growing = buckets[(row + step) % size]
             if growing:
@@ -156,7 +156,9 @@ class FastEngine(Engine):
                 free -= len(growing)
                 self._grow(row + step, growing)
             if self.caching:
-                self._fill(row + step, buckets[(row + step + shift) % size])
+                filling = buckets[(row + step + shift) % size]
+                if filling or growing:
+                    self._fill(row + step, filling)
             if growing and looks:
                 now_stop = self._blocked(budget_left) or stop
                 if now_stop != stop:

@@ -46,9 +46,13 @@ class Leap:
 class FastRecorder(Recorder):
     """Collects the columns of one timeline; `detail` off leaves out who ran in each step and which blocks they held."""
 
-    def __init__(self, specs: Sequence[RequestSpec], scheduler: Scheduler, cache: CacheConfig, depth: int) -> None:
+    def __init__(
+        self, specs: Sequence[RequestSpec], scheduler: Scheduler, cache: CacheConfig, depth: int, detail: bool
+    ) -> None:  # fmt: skip
         super().__init__(specs, scheduler, cache, depth)
-        self.detail = True
+        self.detail = detail
+        if not detail:
+            self.pool.hash_log = None
         self.counts = array("i")  # per row of `steps`: for how many steps it holds
         self.per_step = Columns(Steps, floats=("scheduled_at", "start", "end")).by_name
         self.places = [field.name for field in fields(Steps)]
@@ -68,7 +72,7 @@ class FastRecorder(Recorder):
     def leap(self, leap: Leap, running: Sequence[FastRequest], num_waiting: int) -> None:
         """Record steps in which all of `running` decode."""
         row, count, size = self.num_steps, len(leap.end), len(running)
-        per_step = self.per_step
+        per_step: dict[str, array[Any]] = self.per_step
         per_step["number"].extend(range(leap.number, leap.number + count))
         per_step["scheduled_at"].extend([*leap.scheduled_at, *leap.end][:count])
         per_step["start"].extend([leap.start, *leap.end[:-1]])
@@ -130,17 +134,6 @@ class FastRecorder(Recorder):
             request.extend([member.index for member in requests])
             block.extend(blocks)
 
-    def hashed(self, row: int) -> None:
-        """Write down which blocks got or lost a hash since the last call."""
-        log = self.pool.hash_log
-        if log:
-            if self.detail:
-                step, block, has_hash = self.hashes.columns
-                step.extend(array("i", [row]) * len(log))
-                block.extend([entry[0] for entry in log])
-                has_hash.extend([entry[1] for entry in log])
-            log.clear()
-
     def close_tokens(self, requests: Iterable[FastRequest], row: int) -> None:
         """These requests sampled a token in each step up to, not including, `row`."""
         _, first, count = self.tokens.columns
@@ -151,8 +144,11 @@ class FastRecorder(Recorder):
     def _record_blocks(self, row: int, output: SchedulerOutput) -> None:
         if self.detail:
             super()._record_blocks(row, output)
-        elif self.pool.hash_log:
-            self.pool.hash_log.clear()
+
+    def hashed(self, row: int) -> None:
+        """Write down which blocks got or lost a hash since the last call."""
+        if self.hash_log:
+            self._record_hashes(row)
 
     def _record_running(self, row: int, scheduler: Any, output: SchedulerOutput) -> None:
         if self.detail:

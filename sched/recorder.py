@@ -26,13 +26,13 @@ class Columns:
     def __init__(self, table: type[Any], floats: Sequence[str] = ()) -> None:
         names = [field.name for field in dataclasses.fields(table)]
         self.table = table
-        self.columns = [array("d" if name in floats else "i") for name in names]
+        self.columns: list[array[Any]] = [array("d" if name in floats else "i") for name in names]
         self.by_name = dict(zip(names, self.columns, strict=True))
 
     def append(self, *row: float) -> None:
         """Add one row, in the order of the table's fields."""
         for column, value in zip(self.columns, row, strict=True):
-            column.append(value)  # type: ignore[arg-type]
+            column.append(value)
 
     def frozen(self) -> Any:
         """The table, with read-only numpy columns."""
@@ -70,7 +70,8 @@ class Recorder:
         self.finish_order = array("i")
         self.token_run: dict[int, int] = {}  # request -> its open row of `tokens`
         self.pool = scheduler.kv_cache_manager.block_pool
-        self.pool.hash_log = []
+        self.hash_log: list[tuple[Sequence[int], bool]] = []
+        self.pool.hash_log = self.hash_log
 
     @property
     def num_steps(self) -> int:
@@ -145,13 +146,20 @@ class Recorder:
                 count.append(1)
 
     def _record_blocks(self, row: int, output: SchedulerOutput) -> None:
-        for request, blocks in output.new_blocks.items():
-            for block in blocks:
-                self.blocks.append(row, request.index, block)
-        if self.pool.hash_log:
-            for block, has_hash in self.pool.hash_log:
-                self.hashes.append(row, block, has_hash)
-            self.pool.hash_log.clear()
+        step, request, block = self.blocks.columns
+        for member, blocks in output.new_blocks.items():
+            step.extend(array("i", [row]) * len(blocks))
+            request.extend(array("i", [member.index]) * len(blocks))
+            block.extend(blocks)
+        self._record_hashes(row)
+
+    def _record_hashes(self, row: int) -> None:
+        step, block, has_hash = self.hashes.columns
+        for blocks, is_set in self.hash_log:
+            step.extend(array("i", [row]) * len(blocks))
+            block.extend(blocks)
+            has_hash.extend(array("i", [is_set]) * len(blocks))
+        self.hash_log.clear()
 
     def finished(self, requests: Sequence[Request]) -> None:
         """These requests were found finished after the step just recorded."""
