@@ -8,22 +8,27 @@ from sched.batch import StepTime
 from sched.capacity import estimate_memory
 from sched.config import CacheConfig, check_pool
 from sched.engine import Arrivals, ClosedLoop, Engine, Limits, OpenLoop
+from sched.fast import FastEngine
 from sched.scenario import Scenario
 from sched.step_time import step_time_model
 from sched.timeline import Timeline
 from sched.workload import Workload, make_workload
 
 
-def simulate(scenario: Scenario, workload: Workload | None = None, limits: Limits = Limits()) -> Timeline:
+def simulate(
+    scenario: Scenario, workload: Workload | None = None, limits: Limits = Limits(), *, detail: bool = True,
+    reference: bool = False,
+) -> Timeline:  # fmt: skip
     """Run a scenario and return its timeline.
 
     workload: the requests, if they do not follow from the scenario (a trace of the user's own).
+    detail: off leaves out who ran in each step and which blocks they held; the numbers of the run need neither.
+    reference: use the readable engine, not the fast one. They make the same timeline.
     Raises InputError if the scenario's parts do not fit together.
     """
     workload = workload or make_workload(scenario.load, scenario.scheduler.max_model_len)
-    engine = Engine(
-        workload.requests, arrivals_of(workload), scenario.scheduler, cache_of(scenario), step_time_of(scenario), limits
-    )
+    parts = (workload.requests, arrivals_of(workload), scenario.scheduler, cache_of(scenario), step_time_of(scenario))
+    engine = Engine(*parts, limits) if reference else FastEngine(*parts, limits, detail)
     return engine.timeline(engine.run())
 
 
