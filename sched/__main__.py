@@ -24,20 +24,8 @@ COMMANDS = {  # each is a module of sched.commands, imported only when it is ask
 
 def main(argv: list[str]) -> int:
     """Run one subcommand and return its exit status."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(overview())
-        return 0 if argv else 2
-    name = argv[0]
-    if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, 1) or ["--help"]
-        print(f"error: there is no command {name[:80]!r}; the nearest is {near[0]}", file=sys.stderr)
-        return 2
-    module = importlib.import_module(f"sched.commands.{name}")
-    parser = argparse.ArgumentParser(prog=f"python -m sched {name}", description=module.__doc__)
-    module.add_arguments(parser)
-    args = parser.parse_args(argv[1:])
     try:
-        status: int = module.run(args)
+        status = dispatch(argv)
         sys.stdout.flush()
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -47,6 +35,26 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:  # the reader (`head`) has gone; without this, closing stdout would complain again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    return status
+
+
+def dispatch(argv: list[str]) -> int:
+    """Find the subcommand, read its arguments, run it. Raises InputError if there is no such command."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(overview())
+        return 0 if argv else 2
+    name = argv[0]
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1) or ["--help"]
+        raise InputError("unknown_command", value=name, limit=near[0])
+    module = importlib.import_module(f"sched.commands.{name}")
+    parser = argparse.ArgumentParser(prog=f"python -m sched {name}", description=module.__doc__)
+    module.add_arguments(parser)
+    try:
+        args = parser.parse_args(argv[1:])
+    except SystemExit as done:  # --help, or arguments that cannot be read: argparse has said which
+        return 2 if done.code else 0
+    status: int = module.run(args)
     return status
 
 

@@ -26,6 +26,7 @@ MESSAGES = {
     "two_prefixes": "{field} = {value}: give a request either prefix_group or hash_ids, not both",
     "not_a_prefix": "{field}: {value} comes after two different ids; an id must stand for a chunk and all before it",
     "no_oracle": "{field} {value}: vLLM's scheduler could not be run ({limit}); see CONTRIBUTING.md for its set-up",
+    "unknown_command": "there is no command {value}; the nearest is {limit}",
     "no_cases": "{where}: holds no case; give a file with one a line",
     "unreadable_file": "{where}: cannot be read ({value}); {limit}",
     "bad_model_config": "config.json: not a JSON object ({value}); give the model's config.json as Hugging Face has it",

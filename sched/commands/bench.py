@@ -24,7 +24,8 @@ LOADS = {  # what the same requests are run with
     "vLLM's defaults": {"async_scheduling": True, "enable_prefix_caching": True},
 }
 CONFIG = {
-    "max_num_batched_tokens": 2048, "max_num_seqs": 256, "max_model_len": 2048, "block_size": 16, "num_gpu_blocks": 4096,
+    "max_num_batched_tokens": 2048, "max_num_seqs": 256, "max_model_len": 2048, "block_size": 16,
+    "num_gpu_blocks": 4096,
 }  # fmt: skip
 PROMPT, OUTPUT = (64, 448), (32, 352)  # shortest and longest, uniform [tokens]
 
@@ -44,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
             raise InputError("out_of_range", field=f"--{name}", value=getattr(args, name), limit="1 to 100,000")
     cases = {name: bench_case(args.requests, args.seed, extra) for name, extra in LOADS.items()}
     print(heading(args, cases))
-    times = {(kind, load): measured(ENGINES[kind], case, args.repeats) for load, case in cases.items() for kind in ENGINES}
+    times = {
+        (kind, load): measured(engine, case, args.repeats)
+        for load, case in cases.items() for kind, engine in ENGINES.items()
+    }  # fmt: skip
     if args.oracle:
         for load, case in cases.items():
             times["vLLM", load] = vllm_times(args.oracle, case, min(args.repeats, 3))
