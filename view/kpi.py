@@ -9,7 +9,6 @@ from sched.metrics import Distribution
 from view.run import Run
 from view.text import Text
 
-WIDTH = 130  # of a glyph [px]
 LOWEST, HIGHEST = 0.6, 60.0  # ends of the one ratio scale that all glyphs share
 TAIL = 1.5  # from this ratio to the mean on, a p99 is called a tail
 
@@ -25,18 +24,15 @@ def glyph(distribution: Distribution) -> str:
     if not distribution.count or not distribution.mean > 0:
         return ""
     mean, tail = _place(1.0), _place(distribution.p99 / distribution.mean)
+    left, width = min(mean, tail), abs(tail - mean)
     return (
-        f'<svg viewBox="0 0 {WIDTH} 13" preserveAspectRatio="xMinYMid meet" aria-hidden="true">'
-        f'<path d="M2 6.5H{WIDTH - 2}" stroke="var(--sx-rule2)"/>'
-        f'<path d="M{mean:.1f} 6.5H{tail:.1f}" stroke="var(--sx-preempt)" stroke-width="2.4"/>'
-        f'<path d="M{mean:.1f} 1v11" stroke="var(--sx-ink)" stroke-width="2.2"/>'
-        f'<path d="M{tail:.1f} 2l4.5 4.5l-4.5 4.5l-4.5 -4.5z" fill="var(--sx-preempt)"/></svg>'
+        f'<span class="g" aria-hidden="true"><i class="t" style="left:{left:.1f}%;width:{width:.1f}%"></i>'
+        f'<i class="m" style="left:{mean:.1f}%"></i><i class="d" style="left:{tail:.1f}%"></i></span>'
     )
 
 
 def _place(ratio: float) -> float:
-    share = math.log(min(max(ratio, LOWEST), HIGHEST) / LOWEST) / math.log(HIGHEST / LOWEST)
-    return 4 + share * (WIDTH - 10)
+    return 2 + 95 * math.log(min(max(ratio, LOWEST), HIGHEST) / LOWEST) / math.log(HIGHEST / LOWEST)  # [% of its width]
 
 
 def _cell(label: str, value: str, below: str, tag: str = "") -> str:
@@ -44,8 +40,8 @@ def _cell(label: str, value: str, below: str, tag: str = "") -> str:
     return f'<div><p class="l">{html.escape(label)}{badge}</p><p class="v">{value}</p>{below}</div>'
 
 
-def _small(line: str) -> str:
-    return f'<p class="s" title="{html.escape(line)}">{html.escape(line)}</p>'
+def _small(line: str, tip: str = "") -> str:
+    return f'<p class="s" title="{html.escape(tip or line)}">{html.escape(line)}</p>'
 
 
 def _throughput(run: Run, text: Text) -> str:
@@ -59,17 +55,12 @@ def _rate(rate: float, text: Text) -> str:
 
 def _goodput(run: Run, text: Text) -> str:
     summary, targets = run.summary, run.scenario.targets
-    everybody = summary.completed + summary.unfinished
-    met = html.escape(text("kpi.met", good=summary.good_requests, all=everybody))
-    value = f"{_decimals(summary.request_goodput)} <small>{met}</small>"
-    limits = [f"{name} ≤ {value:g} s" for name, value in zip(
-        ("TTFT", "TPOT", "ITL", "E2E"), (targets.slo_ttft, targets.slo_tpot, targets.slo_itl, targets.slo_e2e),
-        strict=True,
-    ) if value > 0]  # fmt: skip
-    below = " · ".join(limits) or text("kpi.targets_any")
-    if summary.unfinished:
-        below = f"{text('kpi.unfinished', n=summary.unfinished)} · {below}"
-    return _cell(text("kpi.goodput"), value, _small(below))
+    value = f"{_decimals(summary.request_goodput)} <small>{html.escape(text('kpi.requests_unit'))}</small>"
+    met = text("kpi.met", good=summary.good_requests, all=summary.completed + summary.unfinished)
+    names = ("TTFT", "TPOT", "ITL", "E2E")
+    limits = (targets.slo_ttft, targets.slo_tpot, targets.slo_itl, targets.slo_e2e)
+    said = " · ".join(f"{name} ≤ {limit:g} s" for name, limit in zip(names, limits, strict=True) if limit > 0)
+    return _cell(text("kpi.goodput"), value, _small(met, said or text("kpi.targets_any")))
 
 
 def _latencies(run: Run, text: Text) -> tuple[str, ...]:
@@ -91,7 +82,7 @@ def _latency(label: str, of: Distribution, tag: str, below: str, text: Text) -> 
     tail = ' class="bad"' if ratio >= TAIL else ""
     value = (
         f"{_three(of.mean * scale)} <small>→</small> <span{tail}>{_three(of.p99 * scale)}</span> "
-        f"<small>{unit} · {text('kpi.times', ratio=ratio)}</small>"
+        f"<small>{unit} {text('kpi.times', ratio=ratio)}</small>"
     )
     return _cell(label, value, glyph(of) + _small(below), tag)
 

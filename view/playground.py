@@ -36,7 +36,7 @@ def header(frame: Frame) -> Run:
         html.escape(text("shell.seed", seed=str(frame.planned.scenario.load.seed))),
         html.escape(text(f"shell.times.{frame.planned.scenario.hardware.step_time}")),
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="top"):
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
         _help(text)
         file = st.container(width="content")
@@ -45,7 +45,7 @@ def header(frame: Frame) -> Run:
     with file:
         _file(frame, done)
     head, attempt = (html.escape(part) for part in verdict(done, text))
-    st.html(f'<h1 class="shell-verdict">{head}.<span>{attempt}</span></h1>')
+    st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
     ended = end_text(done.timeline, text)
     if ended:
         st.html(f'<p class="shell-end">{html.escape(ended)}</p>')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -82,7 +83,7 @@ def area(name: str, text: Text, read: Callable[[str], Any], write: Callable[[Any
 
 def title(key: str, text: Text) -> None:
     """The heading of a group."""
-    st.caption(f"**{text(f'controls.{key}')}**")
+    st.html(f'<div class="shell-title">{html.escape(text(f"controls.{key}"))}</div>')
 
 
 def show_error(name: str, text: Text) -> None:
@@ -98,7 +99,7 @@ def show_error(name: str, text: Text) -> None:
 def _below(name: str, text: Text) -> None:
     flag = SETTINGS[name][1].metadata.get("flag", "")
     if flag:
-        st.caption(f"`{flag}`")
+        st.html(f'<div class="shell-flag">{html.escape(flag)}</div>')
     show_error(name, text)
 
 
