@@ -87,10 +87,8 @@ def hand_over(visit: Visit) -> None:
     gaps = visit.page.evaluate("__gaps")[1:]
     every, border = [gap for _, gap in gaps], [gap for step, gap in gaps if min(step % 300, 300 - step % 300) <= 10]
     takes = ", ".join(f"{take['ms']:.0f}" for take in visit.js("P.stats.takes")[1:])
-    median = statistics.median(every)
-    print(
-        f"hand-over at 8×     {visit.js('P.stats.stalls')} stalls, gap median {median:.1f} ms, longest {max(every):.0f} ms"
-    )
+    stalls, median = visit.js("P.stats.stalls"), statistics.median(every)
+    print(f"hand-over at 8×     {stalls} stalls, gap median {median:.1f} ms, longest {max(every):.0f} ms")
     print(f"                    longest at a window's border {max(border):.0f} ms, windows taken in {takes} ms")
 
 

@@ -1,7 +1,6 @@
 """The figure of the player's made-up run: plain dicts, as a real figure function would return them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 

@@ -27,7 +27,7 @@ class Answer:
     """What the visitor did. All None until something happened.
 
     Attributes:
-        step: where the playhead rests; kept over reruns.
+        step: where the playhead rests; kept over reruns. None until it first moves: it is where `goto` sent it.
         select: of this run only: {"area", "id", "row", "cell", "step"}; id is None when the selection was cleared.
         want: of this run only: a step that lies in no window the browser holds.
     """
@@ -82,8 +82,8 @@ def player(
     Args:
         payload: from `pack`.
         key: also the key in st.session_state under which a callback finds "step", "select" and "want".
-        goto: (token, step): when the token is new, the player goes to the step; the same token leaves it in its place.
-            A new preset or a click in a table is a new token; a moved slider or another language is not.
+        goto: (token, step): when the token is new, the player goes to the step and pauses; the same token leaves it in
+            its place. A new preset or a click in a table is a new token; a moved slider or another language is not.
         selected: the selected id, None for none.
         mode: "embed" shows board, stage and transport only; "present" has bigger type.
         on_step, on_select, on_want: called before the rerun that brings the news.

@@ -295,4 +295,4 @@ UI_KEYS = (
     # selection ({id}), titles of the why list and the overview, waiting for a window, an error
     *("selected", "cleared", "why", "overview", "loading", "error"),
 )
-"""Keys that Picture.ui must hold. `view/player/words.py` holds Korean and English for them."""
+"""Keys that Picture.ui must hold (words.py has them). "glossary" may be added: lines of term TAB meaning."""

@@ -72,14 +72,16 @@ export class Player {
   async take(data) {
     const began = performance.now(), {words, payload} = openEnvelope(data), id = fingerprint(payload), news = id !== this.id;
     const h = news ? await decode(payload) : this.h;
-    if (!globalThis.Plotly) await loadPlotly(words.plotly);
+    if (!globalThis.Plotly) { this.greet(h, words.goto?.[1] ?? 0); await loadPlotly(words.plotly); }
     if (this.dead) return;
     const fresh = news && h.figver !== this.h?.figver, was = this.t;
     if (fresh) this.windows.clear();
     if (news) this.keep(h);
     this.id = id;
-    if (words.goto && words.goto[0] !== this.token) { this.token = words.goto[0]; this.t = words.goto[1]; }
+    const sentTo = words.goto && words.goto[0] !== this.token ? words.goto : null;  // a new preset, a click in a table
+    if (sentTo) { this.token = sentTo[0]; this.stop(); this.t = sentTo[1]; }
     this.t = clamp(this.t, 0, h.total - 1);
+    if (this.told === undefined) this.told = this.t;  // Python knows where it sent us first
     this.follow(words.selected);
     const mode = words.mode !== this.mode;
     this.mode = words.mode;
@@ -87,9 +89,16 @@ export class Player {
     const theme = this.themeKey() !== this.theme;
     if (fresh || theme || mode) await this.show(); else if (!this.playing) this.draw();
     if (!this.window()) this.ask(this.t);
-    if (fresh && this.t !== was && this.told !== undefined) this.rest();
+    if (this.t !== was) this.rest();
     this.stats.takes.push({ms: performance.now() - began, bytes: payload.length, at: performance.now()});
     this.root.dataset.ready = h.figver;
+  }
+
+  // While plotly.js is still on its way the board can speak already.
+  greet(h, step) {
+    this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
+    this.label(h.ui);
+    if (step >= h.start && step < h.start + h.count) this.slots.show(h, step - h.start, step, h.ui, false);
   }
 
   keep(h) {
@@ -213,6 +222,8 @@ export class Player {
     Object.assign(this, {last: performance.now(), due: 0, hold: 0});
     requestAnimationFrame(now => this.tick(now));
   }
+
+  stop() { if (this.playing) this.toggle(); }
 
   tick(now) {
     if (!this.playing || this.dead) return;

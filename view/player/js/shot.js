@@ -1,10 +1,11 @@
 // Pictures for slides: the board and the stage as they stand, with a footer that says what they show, as SVG or as PNG at 2×.
 // Made from what is on the screen: Plotly's own SVG, the grids drawn again at the picture's resolution, the words as text.
-const SPACE = "http://www.w3.org/2000/svg", PAD = 28, FOOT = 54, SCALE = 2;
+const SPACE = "http://www.w3.org/2000/svg", PAD = 28, FOOT = 68, SCALE = 2;
 
 export function pictureSvg(player) {
   const {root, h, figure} = player, color = player.color, box = root.getBoundingClientRect();
-  const end = Math.max(...[".sx-stage", ".sx-below"].map(s => root.querySelector(s).getBoundingClientRect().bottom)) - box.top;
+  const parts = [...root.querySelectorAll(".sx-stage, .sx-below > .sx-slot")];
+  const end = Math.max(...parts.map(part => part.getBoundingClientRect().bottom)) - box.top;
   const width = Math.round(box.width) + 2 * PAD, height = Math.round(end) + PAD + FOOT;
   const svg = element("svg", {xmlns: SPACE, width, height, viewBox: `0 0 ${width} ${height}`});
   svg.append(element("rect", {width, height, fill: color("var(--sx-bg)")}));
@@ -35,13 +36,22 @@ function plain(layer, dx, dy) {
 }
 
 function footer({h, root, link}, width, height, color) {
-  const g = element("g", {"font-family": getComputedStyle(root).fontFamily}), c = h.caption, y = height - FOOT;
-  const write = (x, dy, text, more) => { const node = element("text", {x, y: y + dy, "font-size": 11.5, fill: color("var(--sx-ink3)"), ...more}); node.textContent = text; g.append(node); };
-  g.append(element("rect", {x: PAD, y: y + 4, width: width - 2 * PAD, height: 1, fill: color("var(--sx-rule)")}));
-  write(PAD, 24, c.title, {"font-weight": 700, "font-size": 12.5, fill: color("var(--sx-ink)")});
-  write(width - PAD, 24, [c.scenario, c.seed].filter(Boolean).join(" · "), {"text-anchor": "end"});
-  const url = link(), room = Math.floor((width - 2 * PAD) / 5.6);
-  write(PAD, 42, url.length > room ? url.slice(0, room - 1) + "…" : url, {"font-size": 10});
+  const font = getComputedStyle(root).fontFamily, g = element("g", {"font-family": font}), c = h.caption, top = height - FOOT, wide = width - 2 * PAD;
+  const pen = document.createElement("canvas").getContext("2d");
+  const write = (y, text, size, weight, ink, x = PAD, anchor = "start", room = wide) => {
+    pen.font = `${weight} ${size}px ${font}`;
+    let short = text;
+    while (short.length > 1 && pen.measureText(short).width > room) short = short.replace(/.…?$/u, "").trimEnd() + "…";
+    const node = element("text", {x, y: top + y, "font-size": size, "font-weight": weight, fill: color(ink), "text-anchor": anchor});
+    node.textContent = short;
+    g.append(node);
+    return pen.measureText(short).width;
+  };
+  g.append(element("rect", {x: PAD, y: top + 4, width: wide, height: 1, fill: color("var(--sx-rule)")}));
+  const used = write(25, c.title, 12.5, 700, "var(--sx-ink)"), about = [c.scenario, c.seed].filter(Boolean).join(" · "), room = wide - used - 20;
+  if (room > 200) write(25, about, 11.5, 400, "var(--sx-ink3)", width - PAD, "end", room);
+  else write(42, about, 10.5, 400, "var(--sx-ink3)");
+  write(room > 200 ? 43 : 57, link(), 10, 400, "var(--sx-ink3)");
   return g;
 }
 
@@ -54,7 +64,7 @@ function element(name, attributes) {
 // HTML as SVG: grounds and borders as rectangles, words as text where the browser put them.
 function drawWords(node, origin, out) {
   const style = getComputedStyle(node), box = node.getBoundingClientRect();
-  if (style.display === "none" || !box.width || !box.height) return;
+  if (style.display === "none" || !box.width || !box.height || node.matches(".sx-tools")) return;
   const x = box.left - origin.x, y = box.top - origin.y, line = parseFloat(style.borderTopWidth);
   const seen = style.backgroundColor !== "rgba(0, 0, 0, 0)";
   if (seen || line && parseFloat(style.borderBottomWidth)) out.append(element("rect", {x, y, width: box.width, height: box.height, rx: parseFloat(style.borderTopLeftRadius) || 0,
