@@ -1,0 +1,19 @@
+"""Ruff and mypy have nothing to say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("command", ["ruff check .", "mypy"])
+def test_the_checks_pass(command: str) -> None:
+    name = command.split()[0]
+    pytest.importorskip(name)
+    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
