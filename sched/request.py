@@ -90,8 +90,9 @@ class Request:
     def block_hashes(self, first: int, last: int, block_size: int) -> Sequence[Hashable]:
         """Name the contents of the request's blocks first … last - 1: equal names, equal tokens up to their ends.
 
-        vLLM hashes the tokens and the hash of the block before; here the two ways in which prompts can be equal
-        (a shared prefix, or the hash ids of a trace) give the name, and all else is the request's own.
+        Simplification: vLLM hashes the tokens and the hash of the block before; here the two ways in which prompts can
+        be equal (a shared prefix, or the hash ids of a trace) give the name, and all else, answers too, is the
+        request's own.
         """
         spec = self.spec
         if spec.prefix_len or spec.hash_size:
