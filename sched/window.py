@@ -183,9 +183,7 @@ def _blocks(tokens: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return -(-tokens // size)
 
 
-def _last_row(
-    requests: Ints, steps: Ints, request: NDArray[np.int32], step: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _last_row(requests: Ints, steps: Ints, request: NDArray[np.int32], step: NDArray[np.int64]) -> NDArray[np.int64]:
     """Per (request, step) the row of a table that is the request's last up to that step; -1 if there is none."""
     key = requests.astype(np.int64) << 32 | steps
     order = np.argsort(key, kind="stable")

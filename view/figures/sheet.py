@@ -1,4 +1,4 @@
-"""Collects the traces of a figure and what moves in them, side by side, so that a trace's number is nobody's business."""
+"""Collects the traces of a figure and what moves in them side by side, so that nobody has to count traces."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from view.player.picture import AnyTrack, Points, Polys, Rects, Segments, Texts
 
 Where = str  # "" both layouts, "desktop" or "phone" only one
 Trace = dict[str, Any]
+Columns = dict[str, Any]
+Ints = NDArray[Any]  # whole numbers of any width: they travel in the fewest bytes that hold them
+Flags = NDArray[np.bool_]
 FONT = "var(--sx-font)"
 
 
@@ -59,13 +62,13 @@ class Sheet:
         self.tracks.append(Texts(trace=self.still(trace, where, phone), **columns))
 
 
-def kept(offsets: NDArray[np.int32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+def kept(offsets: Ints, mask: Flags) -> Ints:
     """The offsets of the items that a mask keeps."""
-    return np.concatenate([[0], np.cumsum(mask)])[offsets]
+    return np.asarray(np.concatenate([[0], np.cumsum(mask)])[offsets])
 
 
 @cache
-def one_each(frames: int) -> NDArray[np.int64]:
+def one_each(frames: int) -> Ints:
     """Offsets of one item a frame; always the same array, which then travels once for all tracks."""
     offsets = np.arange(frames + 1)
     offsets.flags.writeable = False
@@ -115,3 +118,8 @@ def note(
         "text": text, "x": x, "y": y, "xref": "x9", "yref": "y9", "showarrow": False, "xanchor": anchor,
         "yanchor": "middle", "font": font, "align": "left", "borderpad": 0,
     }  # fmt: skip
+
+
+def wide(text: str, size: float = 11) -> float:
+    """About how wide a text is [px]; a Hangul syllable is as wide as nearly two Latin letters."""
+    return sum(0.95 if sign >= "ᄀ" else 0.57 for sign in text) * size

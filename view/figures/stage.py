@@ -15,7 +15,13 @@ from sched.rolling import Rolling, rolling
 from sched.snapshot import History
 from sched.window import Queue, running_rows, waiting_rows
 from view.figures import (
-    stage_blocks, stage_budget, stage_curves, stage_lane, stage_queue, stage_running, stage_words,
+    stage_blocks,
+    stage_budget,
+    stage_curves,
+    stage_lane,
+    stage_queue,
+    stage_running,
+    stage_words,
 )  # fmt: skip
 from view.figures.sheet import Sheet, Trace
 from view.figures.stage_layout import TIME, Place, axes, desktop, layout, phone
@@ -47,7 +53,8 @@ def prepare(history: History, text: Text, run: str) -> Prepared:
     """Measure a run. `run` names it and its language; windows of the same run share what the browser holds."""
     scale, curves = scale_of(history.timeline), rolling(history.timeline)
     spec = history.timeline.requests.spec
-    names = [history.timeline.request_id(index) for index in range(len(spec))] if any(one.name for one in spec) else None
+    named = any(one.name for one in spec)
+    names = [history.timeline.request_id(index) for index in range(len(spec))] if named else None
     return Prepared(
         history, text, run, curves, scale, stage_curves.span_of(curves), (desktop(scale), phone(scale)),
         stage_curves.still(history, curves, scale), Teller(history, text), names,
@@ -63,9 +70,11 @@ def stage(prepared: Prepared, first: int, last: int, ui: Mapping[str, str], capt
     found = stage_running.bars(rows, victims, ruled, first)
     stage_words.anchors(sheet)
     stage_words.forward_lane(sheet, places[0])
-    moves = stage_lane.draw(sheet, history, victims, scale, places, first)
+    feet = stage_running.words_end(victims, ruled, text, places[1].width)
+    moves = stage_lane.draw(sheet, history, victims, scale, places, first, feet)
     areas = stage_queue.draw(sheet, history, queue, first, scale, places, names, text)
     areas += stage_running.draw(sheet, found, victims, ruled, names, text)
+    stage_running.draw_more(sheet, np.diff(rows.offsets), ruled, text)
     image, area = stage_blocks.draw(sheet, history, rows, victims, first, scale, names, text)
     stage_budget.draw(sheet, history, rows, first, scale, places, text)
     for trace in prepared.curves:

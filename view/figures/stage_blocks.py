@@ -1,4 +1,4 @@
-"""The KV block map: every physical block of the pool, who holds it and what for, what is new and what just came back."""
+"""The KV block map: every physical block of the pool, who holds it and what for, what is new and what came back."""
 
 from __future__ import annotations
 
@@ -46,12 +46,18 @@ def palette(text: Text) -> list[Swatch]:
     ]  # fmt: skip
     return [
         Swatch(fill=var("rule"), pattern="x", ink=var("ink3"), label=text("stage.null")),
-        Swatch(fill=f"color-mix(in srgb,{var('rule')} 38%,transparent)", label=text("stage.free")),
+        Swatch(fill=f"color-mix(in srgb,{var('rule')} 24%,transparent)", label=text("stage.free")),
         Swatch(fill=var("bg"), pattern="o", ink=var("rule2"), label=text("stage.cached")),
         *owned,
         *fresh("ink", "stage.new"),
         *fresh("preempt", "stage.taken"),
-        Swatch(fill=var("preempt-tint"), pattern="\\", ink=var("preempt"), edge=var("preempt"), label=text("stage.returned")),
+        Swatch(
+            fill=var("preempt-tint"),
+            pattern="\\",
+            ink=var("preempt"),
+            edge=var("preempt"),
+            label=text("stage.returned"),
+        ),
     ]
 
 
@@ -79,13 +85,11 @@ def draw(
     return image, area
 
 
-def _states(
-    history: History, rows: Rows, victims: Victims, owner: NDArray[np.int32], first: int, last: int
-) -> Cells:
+def _states(history: History, rows: Rows, victims: Victims, owner: NDArray[np.int32], first: int, last: int) -> Cells:
     """Per step and block an index into the palette."""
     timeline = history.timeline
     of = np.zeros((last - first, len(timeline.requests.spec) + 1), np.uint8)  # state by owner; column 0 is nobody's
-    tint = np.where(rows.request % 2, OWNED_B, OWNED_A)  # by request, not by row: it keeps its tint as the list moves up
+    tint = np.where(rows.request % 2, OWNED_B, OWNED_A)  # by request, not row: it stays as the list moves up
     of[rows.step - first, rows.request + 1] = np.where(rows.kind == 0, tint, KIND + rows.kind)
     states = np.take_along_axis(of, owner + 1, axis=1)
     kind = np.zeros_like(of)

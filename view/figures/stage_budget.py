@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sched.reasons import StopReason
 from sched.snapshot import History
 from sched.window import Kind, Rows
-from view.figures.sheet import Sheet, filled, kept, label, on, one_each, outlined
+from view.figures.sheet import Flags, Ints, Sheet, filled, kept, label, on, one_each, outlined, wide
 from view.figures.stage_layout import BUDGET, SHEET, Place
 from view.figures.stage_scale import Scale
 from view.palette import hatch
@@ -30,7 +29,7 @@ def draw(
         Kind.PREFILL: steps.prefill_tokens[span],
     }  # fmt: skip
     begin = np.zeros(frames, np.int32)
-    ends: dict[Kind, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+    ends: dict[Kind, tuple[Ints, Ints]] = {}
     for kind, state in ORDER:
         end = begin + parts[kind]
         some = parts[kind] > 0
@@ -52,8 +51,8 @@ def draw(
 
 
 def _labels(
-    sheet: Sheet, history: History, rows: Rows, parts: dict[Kind, NDArray[np.int32]],
-    ends: dict[Kind, tuple[NDArray[np.int32], NDArray[np.int32]]], used: NDArray[np.int32], first: int, scale: Scale,
+    sheet: Sheet, history: History, rows: Rows, parts: dict[Kind, Ints],
+    ends: dict[Kind, tuple[Ints, Ints]], used: Ints, first: int, scale: Scale,
     place: Place, text: Text,
 ) -> None:  # fmt: skip
     """A label under each part, moved to the right where the one before it needs the room."""
@@ -66,15 +65,16 @@ def _labels(
         some = tokens > 0
         words = _words(history, rows, kind, tokens, some, text)
         x = np.maximum(zone.left + ends[kind][0] * pixel, free_from)[some]
-        free_from[some] = x + np.array([_wide(word) for word in words]) + GAP
+        free_from[some] = x + np.array([wide(word) for word in words]) + GAP
         offsets = kept(one_each(frames), some)
         sheet.texts(label(axes, "ink2", 11), "desktop", x=np.round(x, 1), y=y, text=words, offsets=offsets)
     left = scale.budget - used
     reason = history.timeline.steps.stop_reason[first : first + frames]
     words = [
-        text(f"stage.left.{StopReason(why).name.lower()}", n=n) for n, why in zip(left.tolist(), reason.tolist(), strict=True)
+        text(f"stage.left.{StopReason(why).name.lower()}", n=n)
+        for n, why in zip(left.tolist(), reason.tolist(), strict=True)
     ]
-    width = np.array([_wide(word) for word in words])
+    width = np.array([wide(word) for word in words])
     x = np.minimum(np.maximum(zone.left + used * pixel, free_from), zone.right - width)
     shown = (left > 0) & (x >= free_from - 1)
     sheet.texts(
@@ -84,9 +84,7 @@ def _labels(
     )  # fmt: skip
 
 
-def _words(
-    history: History, rows: Rows, kind: Kind, tokens: NDArray[np.int32], some: NDArray[np.bool_], text: Text
-) -> list[str]:
+def _words(history: History, rows: Rows, kind: Kind, tokens: Ints, some: Flags, text: Text) -> list[str]:
     """What a part's labels say: its kind and tokens, and whose they are if they are one request's."""
     name = text(f"stage.kind.{kind.name.lower()}")
     if kind is Kind.DECODE:
@@ -102,13 +100,8 @@ def _words(
     ]
 
 
-def _wide(word: str) -> float:
-    """About how wide a label of 11 px is [px]; a Hangul syllable is as wide as two Latin letters."""
-    return sum(10.4 if sign >= "ᄀ" else 6.2 for sign in word)
-
-
 def _amounts(
-    sheet: Sheet, parts: dict[Kind, NDArray[np.int32]], used: NDArray[np.int32], scale: Scale,
+    sheet: Sheet, parts: dict[Kind, Ints], used: Ints, scale: Scale,
     places: tuple[Place, Place], text: Text,
 ) -> None:  # fmt: skip
     axes, every = on(SHEET, SHEET), one_each(len(used))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sched.rolling import Rolling
 from sched.snapshot import History
-from view.figures.sheet import Sheet, Trace, label, on, one_each, pen
+from view.figures.sheet import Sheet, Trace, label, on, one_each, pen, wide
 from view.figures.stage_layout import ITL, KV, LISTS, PLAY, SHEET, TIME, TTFT, Place
 from view.figures.stage_scale import Scale
 from view.palette import var
@@ -54,8 +54,9 @@ def still(history: History, rolling: Rolling, scale: Scale) -> list[Trace]:
         found.append(_line(axes, "ink", x, p50[there], 1.4))
         band = {"fill": "tonexty", "fillcolor": var("preempt-tint")}
         found += [_line(axes, "preempt", x, p99[there], 1.4) | band, _line(axes, "ink", x, p50[there], 1.4)]
-    marker = {"symbol": "diamond", "size": 7, "color": var("preempt"), "line": {"width": 0}}
-    stalls = {"x": rolling.stall_step.tolist() or [None], "y": _numbers(rolling.stall) or [None]}
+    size = 7 if len(rolling.stall) < 60 else 5
+    marker = {"symbol": "diamond", "size": size, "color": var("preempt"), "line": {"width": 0}}
+    stalls: Trace = {"x": rolling.stall_step.tolist() or [None], "y": _numbers(rolling.stall) or [None]}
     return [*found, {**on(TIME, ITL), "mode": "markers", "marker": marker, **stalls}]
 
 
@@ -67,8 +68,8 @@ def draw(
     sheet.tracks.append(Playhead(trace=sheet.still({**pen(on(TIME, PLAY), "ink", 1.4), "y": [0, 1]})))
     step = np.arange(first, first + count)
     low, high = 0.035 * scale.total, 0.965 * scale.total
-    sheet.texts(
-        label(on(TIME, PLAY), "ink", 10.5, "top center", 650), x=np.clip(step, low, high), y=1.0, text=step,
+    sheet.texts(  # the phone has it in the transport
+        label(on(TIME, PLAY), "ink", 10.5, "top center", 650), "desktop", x=np.clip(step, low, high), y=1.0, text=step,
         prefix="step ", offsets=one_each(count),
     )  # fmt: skip
     _values(sheet, history, rolling, step, scale, places)
@@ -92,11 +93,18 @@ def _values(
     for place, where, size in zip(places, ("desktop", "phone"), (13, 12), strict=True):
         for name, p50, p99 in shown:
             zone = getattr(place, name)
-            x, y = (0.0, zone.top + 20) if where == "desktop" else (120.0, zone.top - 9)
+            x, y = (0.0, zone.top + 20) if where == "desktop" else (132.0, zone.top - 9)
             sheet.texts(label(axes, "ink", size, weight=650), where, x=x, y=y, text=p50, offsets=every)
             if p99:
                 trace = label(axes, "preempt-text", size, weight=650)
-                sheet.texts(trace, where, x=x + 36, y=y, text=p99, offsets=every)
+                beside = x + wide(_widest(rolling, name), size) + 6
+                sheet.texts(trace, where, x=beside, y=y, text=p99, offsets=every)
+
+
+def _widest(rolling: Rolling, name: str) -> str:
+    """The longest p50 of the whole run: its p99 stands right of it, always at the same place."""
+    curve, factor, form = (rolling.ttft_p50, 1, "{:.2f}") if name == "ttft" else (rolling.itl_p50, 1e3, "{:.1f}")
+    return max(_written(curve, factor, form), key=len, default="–")
 
 
 def _written(values: Curve, factor: float, form: str) -> list[str]:

@@ -6,6 +6,7 @@ The axes `sheet` (x9, y9) count pixels of the whole figure, for labels and for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +61,7 @@ class Place:
     def front(self, scale: Scale, place: float = 0) -> float:
         """Where the middle of a place of the queue lies [px]."""
         zone = self.queue
-        return zone.right - (zone.right - zone.left) / scale.places * (place + 0.5)
+        return zone.right - (zone.right - zone.left) / scale.span * (place + 0.5)
 
 
 def desktop(scale: Scale) -> Place:
@@ -101,7 +102,7 @@ def axes(place: Place, scale: Scale, itl: tuple[float, float], ttft: float) -> d
     columns = _columns(place.running)
     found: dict[str, Any] = {}
     for name, zone, x, y in (
-        (QUEUE, place.queue, [0.5 - scale.places, 0.5], [-BELT * block, QUEUE_TOP * block]),
+        (QUEUE, place.queue, [0.5 - scale.span, 0.5], [-BELT * block, QUEUE_TOP * block]),
         (RUNNING, place.running, [0, 2 * RUN_WIDE], [rows, -0.5]),
         (COLUMN[0], columns[scale.columns - 1][0], [0, 1], [rows, -0.5]),
         (COLUMN[1], columns[scale.columns - 1][1], [0, 1], [rows, -0.5]),
@@ -110,7 +111,9 @@ def axes(place: Place, scale: Scale, itl: tuple[float, float], ttft: float) -> d
         (SHEET, Zone(0, 0, place.width, place.height), [0, place.width], [place.height, 0]),
     ):
         found[f"xaxis{name}"] = _axis(f"y{name}", (zone.left, zone.right), place.width, x)
-        found[f"yaxis{name}"] = _axis(f"x{name}", (place.height - zone.bottom, place.height - zone.top), place.height, y)
+        found[f"yaxis{name}"] = _axis(
+            f"x{name}", (place.height - zone.bottom, place.height - zone.top), place.height, y
+        )
     found[f"xaxis{TIME}"] = _axis(f"y{KV}", (place.kv.left, place.kv.right), place.width, time)
     for name, zone, y in (
         (KV, place.kv, [0, 1.02]), (LISTS, place.lists, [0, 1]), (TTFT, place.ttft, [0, ttft * 1.05]),
@@ -125,7 +128,10 @@ def axes(place: Place, scale: Scale, itl: tuple[float, float], ttft: float) -> d
 def _columns(zone: Zone) -> list[tuple[Zone, Zone]]:
     """The areas of the running list's columns: one over all, or two; a column not in use is a sliver at the edge."""
     middle = (zone.left + zone.right) / 2
-    whole = Zone(zone.left, zone.top, zone.right - 1, zone.bottom), Zone(zone.right - 1, zone.top, zone.right, zone.bottom)
+    whole = (
+        Zone(zone.left, zone.top, zone.right - 1, zone.bottom),
+        Zone(zone.right - 1, zone.top, zone.right, zone.bottom),
+    )
     halves = Zone(zone.left, zone.top, middle, zone.bottom), Zone(middle, zone.top, zone.right, zone.bottom)
     return [whole, halves]
 
@@ -139,8 +145,8 @@ def layout(place: Place, found: dict[str, Any], annotations: list[Any], shapes: 
     }  # fmt: skip
 
 
-def _axis(anchor: str, span: tuple[float, float], full: float, numbers: list[float]) -> dict[str, Any]:
+def _axis(anchor: str, span: tuple[float, float], full: float, numbers: Sequence[float]) -> dict[str, Any]:
     return {
-        "domain": [max(span[0] / full, 0), min(span[1] / full, 1)], "range": numbers, "anchor": anchor,
+        "domain": [max(span[0] / full, 0), min(span[1] / full, 1)], "range": list(numbers), "anchor": anchor,
         "visible": False, "fixedrange": True,
     }  # fmt: skip

@@ -1,22 +1,21 @@
-"""The waiting queue, its front at the right towards the gate: a stack a request, as high as the blocks it needs, against
-the dotted line of free blocks. A stack above the line does not fit. The gate is drawn in steps that admit nobody."""
+"""The waiting queue, its front at the right towards the gate: a stack a request, as high as the blocks it needs,
+against the dotted line of free blocks. A stack above the line does not fit. In steps that admit nobody the gate is shut.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sched.reasons import StopReason
 from sched.snapshot import History
 from sched.why import watermark_blocks
 from sched.window import Queue
-from view.figures.sheet import Sheet, filled, kept, label, on, one_each, outlined, pen
+from view.figures.sheet import Columns, Flags, Ints, Sheet, filled, kept, label, on, one_each, outlined, pen
 from view.figures.stage_layout import BELT, QUEUE, QUEUE_TOP, SHEET, Place
 from view.figures.stage_scale import STACK_HIGH, Scale
 from view.player.picture import Area
 from view.text import Text
 
-Flags = NDArray[np.bool_]
 NEVER_RAN, BEFORE, NOW = 0, 1, 2  # window.Queue.preempted
 
 
@@ -29,10 +28,10 @@ def draw(
     _belt(sheet, scale, block)
     high = np.minimum(queue.need, scale.need)
     half = 0.36 if scale.thin else 0.3
-    wide = {"along": "x", "x0": -half, "x1": half, "y0": 0.0}
+    wide: Columns = {"along": "x", "x0": -half, "x1": half, "y0": 0.0}
     everybody = np.ones(len(high), bool)
     row = (-queue.place).astype(np.int32)
-    columns = {"row": row, "ids": queue.request, "y1": high}
+    columns: Columns = {"row": row, "ids": queue.request, "y1": high}
     sheet.rects(
         filled(axes, "band"), along="x", show="selected", x0=-0.5, x1=0.5, y0=-14 * block, y1=QUEUE_TOP * block,
         offsets=queue.offsets, row=row, ids=queue.request,
@@ -41,34 +40,37 @@ def draw(
         sheet.rects(filled(axes, color), **wide, offsets=kept(queue.offsets, mask), **_some(columns, mask))
     _cell_lines(sheet, scale, block)
     before = queue.preempted == BEFORE
-    line = {**wide, "x0": -half - 0.06, "x1": half + 0.06}
+    line: Columns = {**wide, "x0": -half - 0.06, "x1": half + 0.06}
     sheet.rects(outlined(axes, "preempt", 1.3), **line, offsets=kept(queue.offsets, before), **_some(columns, before))
     _free_line(sheet, history, queue, first, scale, block, text)
-    _names(sheet, queue, high, row, scale, block, names)
+    if scale.thin:
+        _name_of_front(sheet, queue, high, row, block, names)
+    else:
+        _names(sheet, queue, high, row, scale, block, names)
     _places(sheet, queue, row, scale, block, everybody)
     frames = len(queue.offsets) - 1
     _gate(sheet, history, frames, first, scale, places, text)
     _more(sheet, history, frames, first, scale, block, text)
     rows = {"place": queue.place + 1, "need": queue.need}
     states = [text(f"stage.waited_{name}") for name in ("new", "before", "now")]
-    words = {**rows, "state": [states[one] for one in queue.preempted.tolist()]}
+    words: Columns = {**rows, "state": [states[one] for one in queue.preempted.tolist()]}
     return [
         Area(name="waiting", x=f"x{QUEUE}", y=f"y{QUEUE}", along="x", offsets=queue.offsets, row=row, ids=queue.request,
              columns=words, tip=text("stage.tip_waiting"))
     ]  # fmt: skip
 
 
-def _some(columns: dict[str, NDArray[np.int32]], mask: Flags) -> dict[str, NDArray[np.int32]]:
+def _some(columns: Columns, mask: Flags) -> Columns:
     return {name: column[mask] for name, column in columns.items()}
 
 
 def _belt(sheet: Sheet, scale: Scale, block: float) -> None:
     """What the stacks stand on, with signs that show which way it moves."""
     axes, low = on(QUEUE, QUEUE), -14 * block
-    left, right = 0.5 - scale.places, 0.5
+    left, right = 0.5 - scale.span, 0.5
     sheet.still({**filled(axes, "rule"), "x": [left, right, right, left, left], "y": [0, 0, low, low, 0]})
-    x = np.arange(0, 10) * scale.places / 10 * -1 - 0.12 * scale.places / 12
-    sign = {**axes, "mode": "text", "x": x.tolist(), "y": [low / 2] * 10, "text": ["›"] * 10}
+    x = (np.arange(8) + 0.12) * -scale.span / 10  # none at the left end, where "+n more" stands
+    sign = {"x": x.tolist(), "y": [low / 2] * len(x), "text": ["›"] * len(x)}
     sheet.still({**label(axes, "ink3", 14, "middle center"), **sign})
 
 
@@ -77,7 +79,7 @@ def _cell_lines(sheet: Sheet, scale: Scale, block: float) -> None:
     x: list[float | None] = []
     y: list[float | None] = []
     for high in range(scale.per_line, scale.need, scale.per_line):
-        x += [0.5 - scale.places, 0.5, None]
+        x += [0.5 - scale.span, 0.5, None]
         y += [high, high, None]
     sheet.still({**pen(on(QUEUE, QUEUE), "bg", 1), "x": x or [0], "y": y or [0]})
 
@@ -92,7 +94,7 @@ def _free_line(
     mark = watermark_blocks(history.timeline, 1)
     room = np.maximum(free - np.where(steps.num_running[first : first + frames] > 0, mark, 0), 0)
     y = np.minimum(room, scale.need * 1.12)
-    left = 0.5 - scale.places
+    left = 0.5 - scale.span
     sheet.segments(pen(axes, "ink", 1.2, "2px,3px"), x0=left, x1=0.65, y0=y, y1=y, offsets=one_each(frames))
     suffix = text("stage.free_suffix") if mark == 0 else text("stage.room_suffix", mark=mark)
     trace = label(axes, "ink2", 10.5)
@@ -103,45 +105,41 @@ def _free_line(
 
 
 def _names(
-    sheet: Sheet, queue: Queue, high: NDArray[np.int32], row: NDArray[np.int32], scale: Scale, block: float,
+    sheet: Sheet, queue: Queue, high: Ints, row: Ints, scale: Scale, block: float,
     names: list[str] | None,
 ) -> None:  # fmt: skip
     """Names over the stacks, and the sign of a return over those that were preempted."""
     axes, victim = on(QUEUE, QUEUE), queue.preempted == NOW
-    every = 1 if scale.places <= 12 else 2
-    plain = np.zeros(len(high), bool) if scale.thin else ~victim & (queue.place % every == 0)
-    y = high + (9 if not scale.thin else 0) * block
+    every = 1 if scale.places <= 12 else 2  # narrow places have room for every second name
     size = 11 if scale.places <= 12 else 9
-    for mask, color, weight in ((plain, "ink2", 500), (victim & ~_crowded(queue, scale), "preempt-text", 700)):
+    for mask, color, weight in ((~victim & (queue.place % every == 0), "ink2", 500), (victim, "preempt-text", 700)):
         ids = queue.request[mask]
-        words = ids if names is None else [names[one] for one in ids.tolist()]
-        at, top = ("top left", STACK_HIGH * block) if scale.thin and weight == 700 else ("middle center", y[mask])
         sheet.texts(
-            label(axes, color, size, at, weight), along="x", offsets=kept(queue.offsets, mask), row=row[mask], ids=ids,
-            x=0.5 if scale.thin else 0.0, y=top, text=words, prefix="r" if names is None else "",
+            label(axes, color, size, "middle center", weight), along="x", offsets=kept(queue.offsets, mask),
+            row=row[mask], ids=ids, x=0.0, y=high[mask] + 9 * block,
+            text=ids if names is None else [names[one] for one in ids.tolist()], prefix="r" if names is None else "",
         )  # fmt: skip
     returned = queue.preempted != NEVER_RAN
     sheet.texts(
-        label(axes, "preempt-text", 12 if not scale.thin else 9, "middle center", 700), along="x", x=0.0,
-        y=high[returned] + (9 if scale.thin else 22) * block, text=["↩"] * int(returned.sum()),
-        offsets=kept(queue.offsets, returned), row=row[returned], ids=queue.request[returned],
+        label(axes, "preempt-text", 12, "middle center", 700), along="x", x=0.0, y=high[returned] + 23 * block,
+        text=["↩"] * int(returned.sum()), offsets=kept(queue.offsets, returned), row=row[returned],
+        ids=queue.request[returned],
     )  # fmt: skip
-    if scale.thin:  # a thin stack's name hangs on a line
-        front = victim & (queue.place == 0)
-        sheet.segments(
-            pen(axes, "preempt", 1), along="x", x0=0.0, x1=0.0, y0=high[front], y1=STACK_HIGH * block,
-            offsets=kept(queue.offsets, front), row=row[front],
-        )  # fmt: skip
 
 
-def _crowded(queue: Queue, scale: Scale) -> Flags:
-    """Victims whose names would run into another's: in a thin queue only the foremost is named."""
-    return (queue.place > 0) if scale.thin else np.zeros(len(queue.place), bool)
+def _name_of_front(sheet: Sheet, queue: Queue, high: Ints, row: Ints, block: float, names: list[str] | None) -> None:
+    """A thin stack has no room for a name: the foremost victim's hangs on a line above it."""
+    axes, front = on(QUEUE, QUEUE), (queue.preempted == NOW) & (queue.place == 0)
+    where: Columns = {"along": "x", "offsets": kept(queue.offsets, front), "row": row[front]}
+    ids = queue.request[front]
+    sheet.segments(pen(axes, "preempt", 1), x0=0.0, x1=0.0, y0=high[front], y1=STACK_HIGH * block, **where)
+    sheet.texts(
+        label(axes, "preempt-text", 11, "top left", 700), x=0.5, y=STACK_HIGH * block, **where, ids=ids,
+        text=ids if names is None else [names[one] for one in ids.tolist()], prefix="↩ r" if names is None else "↩ ",
+    )  # fmt: skip
 
 
-def _places(
-    sheet: Sheet, queue: Queue, row: NDArray[np.int32], scale: Scale, block: float, everybody: Flags
-) -> None:
+def _places(sheet: Sheet, queue: Queue, row: Ints, scale: Scale, block: float, everybody: Flags) -> None:
     """Place numbers under the belt; in a thin queue the first and every tenth."""
     axes, victim = on(QUEUE, QUEUE), queue.preempted == NOW
     shown = (queue.place == 0) | ((queue.place + 1) % 10 == 0) if scale.thin else everybody
@@ -166,13 +164,20 @@ def _gate(
         (shut & (reason != StopReason.PREEMPTION), "ink2", "ink2"),
     ):  # fmt: skip
         offsets = kept(one_each(frames), mask)
-        for place, where, reach, shift in zip(places, ("desktop", "phone"), ((9, 23), (5, 16)), (14, 7), strict=True):
+        for place, where, reach, shift in zip(places, ("desktop", "phone"), ((9, 23), (5, 16)), (14, 5), strict=True):
             x, y = place.queue.right + shift, place.belt
             sheet.segments(pen(axes, color, 4), where, x0=x, x1=x, y0=y - reach[0], y1=y + reach[1], offsets=offsets)
-            beside = (x - 7, y - 29, y - 16) if where == "desktop" else (x + 8, y - 1, y + 11)
+            beside = (x - 7, y - 29, y - 16) if where == "desktop" else (x + 5, y - 1, y + 11)
             for word, up in ((text("stage.gate"), beside[1]), (text("stage.shut"), beside[2])):
                 words = [word] * int(mask.sum())
-                sheet.texts(label(axes, ink, 10, weight=700), where, x=beside[0], y=up, text=words, offsets=offsets)
+                sheet.texts(
+                    label(axes, ink, 10 if where == "desktop" else 9, weight=700),
+                    where,
+                    x=beside[0],
+                    y=up,
+                    text=words,
+                    offsets=offsets,
+                )
 
 
 def _more(sheet: Sheet, history: History, frames: int, first: int, scale: Scale, block: float, text: Text) -> None:
@@ -180,6 +185,6 @@ def _more(sheet: Sheet, history: History, frames: int, first: int, scale: Scale,
     more = np.maximum(history.timeline.steps.num_waiting[first : first + frames] - scale.places, 0)
     some = more > 0
     sheet.texts(
-        label(on(QUEUE, QUEUE), "ink2", 10.5, weight=600), x=0.5 - scale.places, y=(6 - BELT) * block, text=more[some],
+        label(on(QUEUE, QUEUE), "ink2", 10.5, weight=600), x=0.6 - scale.span, y=-7 * block, text=more[some],
         prefix="+", suffix=text("stage.more_suffix"), offsets=kept(one_each(frames), some),
     )  # fmt: skip

@@ -1,16 +1,29 @@
 """The running list: a bar a request. Tint = computed before; solid = this step's tokens; dashed box = known but not yet
-computed; whisker = the answer still to come. Under it the row of the victim, if the step has one."""
+computed; whisker = the answer still to come. Under it the row of the victim, if the step has one.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sched.timeline import Timeline
 from sched.window import Kind, Rows
-from view.figures.sheet import Sheet, filled, kept, label, on, outlined, pen, tinted
+from view.figures.sheet import (
+    Columns,
+    Flags,
+    Ints,
+    Sheet,
+    filled,
+    kept,
+    label,
+    on,
+    one_each,
+    outlined,
+    pen,
+    tinted,
+    wide,
+)
 from view.figures.stage_layout import COLUMN, RUN_WIDE, RUNNING
 from view.figures.stage_scale import VICTIM_HIGH, Scale
 from view.figures.victims import Victims
@@ -18,7 +31,6 @@ from view.palette import hatch, var
 from view.player.picture import Area
 from view.text import Text
 
-Ints = NDArray[np.int32]
 HALF = 2  # the x axis counts half pixels: whole numbers that seldom change from frame to frame pack well
 AGAIN = ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute"))
 LEAST = 5  # a step's tokens are never narrower than 2.5 px
@@ -35,10 +47,10 @@ class Ruler:
     blocks: int  # right edge of the number of blocks
     scale: Scale
 
-    def x(self, tokens: NDArray[np.int64] | Ints, columns: Ints | int) -> Ints:
+    def x(self, tokens: Ints, columns: Ints | int) -> Ints:
         """Where a number of tokens ends."""
         length = np.minimum(tokens, self.scale.tokens) * (self.wide / self.scale.tokens)
-        return (np.round(length) + self.bar + columns * np.int64(self.column)).astype(np.int32)
+        return np.asarray(np.round(length) + self.bar + columns * np.int64(self.column), np.int32)
 
 
 def ruler(scale: Scale) -> Ruler:
@@ -66,16 +78,16 @@ class Bars:
     now: Ints
     known: Ints
     final: Ints
-    asks: NDArray[np.bool_]
-    hurried: NDArray[np.bool_]  # its step preempts
+    asks: Flags
+    hurried: Flags  # its step preempts
 
-    def all(self) -> dict[str, Ints]:
+    def all(self) -> Columns:
         """The offsets and rows of everybody: the arrays themselves, so that tracks share them on the wire."""
         return {"offsets": self.offsets, "row": self.row, "ids": self.request}
 
-    def pick(self, mask: NDArray[np.bool_], *names: str) -> dict[str, Ints]:
+    def pick(self, mask: Flags, *names: str) -> Columns:
         """The offsets and rows that a mask keeps, with some columns: name=column."""
-        found = {"offsets": kept(self.offsets, mask), "row": self.row[mask], "ids": self.request[mask]}
+        found: Columns = {"offsets": kept(self.offsets, mask), "row": self.row[mask], "ids": self.request[mask]}
         found.update({pair.split("=")[0]: getattr(self, pair.split("=")[1])[mask] for pair in names})
         return found
 
@@ -100,6 +112,18 @@ def bars(rows: Rows, victims: Victims, ruled: Ruler, first: int) -> Bars:
     )  # fmt: skip
 
 
+def draw_more(sheet: Sheet, running: Ints, ruled: Ruler, text: Text) -> None:
+    """How many run beyond those that are drawn, at the right end of the victim's row. running: length of each list."""
+    scale = ruled.scale
+    more = np.maximum(running - scale.drawn, 0)
+    some = more > 0
+    sheet.texts(
+        label(on(RUNNING, RUNNING), "ink2", 10.5, "middle left", 600), x=float(HALF * (RUN_WIDE - 12)),
+        y=scale.rows - 0.5 + VICTIM_HIGH / 2 / scale.pitch, text=more[some], prefix="+",
+        suffix=text("stage.more_suffix"), offsets=kept(one_each(len(running)), some),
+    )  # fmt: skip
+
+
 def draw(sheet: Sheet, found: Bars, victims: Victims, ruled: Ruler, names: list[str] | None, text: Text) -> list[Area]:
     """Put the running list on a sheet."""
     axes, scale = on(RUNNING, RUNNING), ruled.scale
@@ -107,7 +131,9 @@ def draw(sheet: Sheet, found: Bars, victims: Victims, ruled: Ruler, names: list[
         rows = found.all() if mask is None else found.pick(mask)
         column = found.column if mask is None else found.column[mask]
         x0 = (column * ruled.column - 12).astype(np.int32)
-        sheet.rects(filled(axes, "band"), along="y", show=show, x0=x0, x1=x0 + ruled.column - 4, y0=-0.5, y1=0.5, **rows)
+        sheet.rects(
+            filled(axes, "band"), along="y", show=show, x0=x0, x1=x0 + ruled.column - 4, y0=-0.5, y1=0.5, **rows
+        )
     _bars(sheet, found, scale)
     _labels(sheet, found, ruled, names)
     _numbers(sheet, found, ruled, text)
@@ -118,7 +144,7 @@ def draw(sheet: Sheet, found: Bars, victims: Victims, ruled: Ruler, names: list[
 def _bars(sheet: Sheet, found: Bars, scale: Scale) -> None:
     axes = on(RUNNING, RUNNING)
     half = 0.5 * max(scale.pitch - 7, scale.pitch * 0.62) / scale.pitch
-    high = {"along": "y", "y0": -half, "y1": half}
+    high: Columns = {"along": "y", "y0": -half, "y1": half}
     everybody, line = found.all(), pen(axes, "rule2", 1.2)
     sheet.segments(line, along="y", x0=found.computed, x1=found.final, y0=0.0, y1=0.0, **everybody)
     sheet.segments(line, along="y", x0=found.final, x1=found.final, y0=-0.17, y1=0.17, **everybody)
@@ -145,7 +171,16 @@ def _labels(sheet: Sheet, found: Bars, ruled: Ruler, names: list[str] | None) ->
         rows = found.all() if mask is None else found.pick(mask)
         words = rows["ids"] if names is None else [names[one] for one in rows["ids"].tolist()]
         trace = label(axes, color, size, weight=weight)
-        sheet.texts(trace, along="y", show=show, x=left if mask is None else left[mask], y=0.0, text=words, prefix="r" if names is None else "", **rows)
+        sheet.texts(
+            trace,
+            along="y",
+            show=show,
+            x=left if mask is None else left[mask],
+            y=0.0,
+            text=words,
+            prefix="r" if names is None else "",
+            **rows,
+        )
 
 
 def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
@@ -155,7 +190,16 @@ def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
     for mask, color, weight in ((found.tokens == 1, "ink3", 400), (found.tokens > 1, "ink", 700)):
         rows = found.pick(mask)
         trace = label(axes, color, size, "middle left", weight)
-        sheet.texts(trace, "desktop", along="y", x=shift[mask] + ruled.tokens, y=0.0, text=found.tokens[mask], prefix="+", **rows)
+        sheet.texts(
+            trace,
+            "desktop",
+            along="y",
+            x=shift[mask] + ruled.tokens,
+            y=0.0,
+            text=found.tokens[mask],
+            prefix="+",
+            **rows,
+        )
     trace = label(axes, "ink3", size, "middle left")
     sheet.texts(trace, "desktop", along="y", x=shift + ruled.blocks, y=0.0, text=found.blocks, **found.all())
     if ruled.scale.columns > 1:
@@ -173,7 +217,7 @@ def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
 def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
     """The row under the list: what the step's first victim had computed, hatched, and how many tokens were lost."""
     axes, scale = on(RUNNING, RUNNING), ruled.scale
-    where = {"offsets": victims.first_offsets, "ids": victims.first_request}
+    where: Columns = {"offsets": victims.first_offsets, "ids": victims.first_request}
     y = scale.rows - 0.5 + VICTIM_HIGH / 2 / scale.pitch
     half = 6.5 / scale.pitch
     begin = np.full(len(victims.first_request), ruled.bar, np.int32)
@@ -181,20 +225,40 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
     final = np.maximum(ruled.x(victims.first_final, 0), lost)
     line = y - VICTIM_HIGH / 2 / scale.pitch
     sheet.segments(pen(axes, "rule2"), x0=-12.0, x1=float(HALF * RUN_WIDE - 12), y0=line, y1=line, **where)
-    high = {"y0": y - half, "y1": y + half, **where}
-    end = np.minimum(final + 16, ruled.bar + 310)
-    sheet.rects(outlined(axes, "preempt", 1.2, "3px,2px"), x0=begin, x1=np.maximum(np.minimum(final, end - 12), lost), **high)
-    striped = {**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": {"width": 1.2, "color": var("preempt")}}
+    high: Columns = {"y0": y - half, "y1": y + half, **where}
+    words_at = _beside(victims, ruled)
+    until = np.maximum(np.minimum(final, words_at - 12), lost)
+    sheet.rects(outlined(axes, "preempt", 1.2, "3px,2px"), x0=begin, x1=until, **high)
+    striped = {
+        **filled(axes, "preempt-tint", fillpattern=hatch("preempt")),
+        "line": {"width": 1.2, "color": var("preempt")},
+    }
     sheet.rects(striped, x0=begin, x1=lost, **high)
     words = [
         text("stage.lost", n=count, lost=tokens) if kept_nothing else text("stage.swapped", n=count)
         for count, tokens, kept_nothing in victims.losses
     ]
-    trace = label(axes, "preempt-text", 11, weight=650)
-    sheet.texts(trace, "desktop", x=np.maximum(end, lost + 16), y=y, text=words, **where)
-    short = [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
-    sheet.texts(label(axes, "preempt-text", 10.5, weight=700), "phone", x=np.maximum(end, lost + 16), y=y, text=short, **where)
+    sheet.texts(label(axes, "preempt-text", 11, weight=650), "desktop", x=words_at, y=y, text=words, **where)
+    trace = label(axes, "preempt-text", 10.5, weight=700)
+    sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, text), **where)
     sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
+
+
+def _beside(victims: Victims, ruled: Ruler) -> Ints:
+    """Where the words of the victim's row begin [half pixels]: right of its bars, but so that they have room."""
+    lost, final = ruled.x(victims.first_lost, 0), ruled.x(victims.first_final, 0)
+    latest = np.minimum(final + 16, ruled.bar + 310)
+    return np.asarray(np.maximum(latest, np.maximum(lost, ruled.bar + LEAST) + 16))
+
+
+def _short(victims: Victims, text: Text) -> list[str]:
+    return [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
+
+
+def words_end(victims: Victims, ruled: Ruler, text: Text, width: float) -> list[float]:
+    """Where the words of the victim's row end in a narrow layout [px]; the lane begins there."""
+    begin = (_beside(victims, ruled) * (width / (HALF * RUN_WIDE))).tolist()
+    return [x + wide(word, 10.5) + 6 for x, word in zip(begin, _short(victims, text), strict=True)]
 
 
 def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:
@@ -204,11 +268,16 @@ def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:
         mask = found.column == column
         rows = found.pick(mask, "tokens=tokens", "blocks=blocks", "left=known_left")
         columns = {name: rows.pop(name) for name in ("tokens", "blocks", "left")}
-        columns["kind"] = [kinds[kind] for kind in found.kind[mask].tolist()]  # type: ignore[assignment]
+        columns["kind"] = [kinds[kind] for kind in found.kind[mask].tolist()]
         areas.append(
             Area(
-                name="running", x=f"x{COLUMN[column]}", y=f"y{COLUMN[column]}", along="y", columns=columns,
-                tip=text("stage.tip_running"), **rows,
-            )  # fmt: skip
+                name="running",
+                x=f"x{COLUMN[column]}",
+                y=f"y{COLUMN[column]}",
+                along="y",
+                columns=columns,
+                tip=text("stage.tip_running"),
+                **rows,
+            )
         )
     return areas

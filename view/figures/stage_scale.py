@@ -1,5 +1,6 @@
 """What is fixed for a whole run, so that nothing jumps while it plays: how many rows and places there are, and how long
-a token and how high a block is drawn."""
+a token and how high a block is drawn.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +59,11 @@ class Scale:
         return self.places > 24
 
     @property
+    def span(self) -> float:
+        """Width of the queue in places: at its left end the line of free blocks has its name."""
+        return self.places * 1.16
+
+    @property
     def drawn(self) -> int:
         """Running requests that are drawn."""
         return self.rows * self.columns
@@ -72,10 +78,11 @@ def scale_of(timeline: Timeline) -> Scale:
     longest = np.minimum(longest, timeline.scheduler.max_model_len)
     need = _without_outliers(-(-longest // timeline.cache.block_size))
     columns = 1 if running <= MOST_ROWS else 2
+    rows = min(-(-running // columns), MOST_ROWS)
     per_cell = -(-timeline.cache.num_gpu_blocks // MOST_CELLS)
     cells = -(-timeline.cache.num_gpu_blocks // per_cell)
     return Scale(
-        rows=int(np.clip(running, FEWEST_ROWS, MOST_ROWS)), columns=columns,
+        rows=max(rows, FEWEST_ROWS), columns=columns,
         places=next(size for size in (12, 24, DRAWN) if waiting <= size or size == DRAWN),
         need=need, per_line=max(1, -(-need * 3 // STACK_HIGH)), tokens=_without_outliers(longest),
         cells=cells, per_cell=per_cell, grid=_grid(cells, 310 / ROWS_HIGH, 16), phone_grid=_phone_grid(cells),

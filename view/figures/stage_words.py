@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sched.snapshot import History
-from view.figures.sheet import Sheet, filled, label, note, on, one_each, outlined, pen
+from view.figures.sheet import Sheet, filled, label, note, on, one_each, outlined, pen, wide
 from view.figures.stage_curves import Span
 from view.figures.stage_layout import COLUMN, MAP, SHEET, Place
 from view.figures.stage_scale import Scale
@@ -17,7 +17,9 @@ from view.text import Text
 Notes = list[dict[str, Any]]
 
 
-def counts(sheet: Sheet, history: History, first: int, count: int, scale: Scale, places: tuple[Place, Place], text: Text) -> None:
+def counts(
+    sheet: Sheet, history: History, first: int, count: int, scale: Scale, places: tuple[Place, Place], text: Text
+) -> None:
     """How long the two lists are and how full the pool is, in the zones' headings."""
     steps, span = history.timeline.steps, slice(first, first + count)
     limit = history.timeline.scheduler.max_num_running
@@ -30,7 +32,10 @@ def counts(sheet: Sheet, history: History, first: int, count: int, scale: Scale,
     desk, small = places
     spots = (
         ((desk.queue.left, 26), (desk.running.left, 26), (desk.map.left - 26, 26)),
-        ((54, 8), (66, small.running.top - 10), (66, small.map.top - 10)),
+        tuple(
+            (wide(text(f"stage.{name}"), 12) + 8, y)
+            for name, y in (("queue", 10), ("running", small.running.top - 8), ("map_short", small.map.top - 8))
+        ),
     )
     axes, every = on(SHEET, SHEET), one_each(count)
     for where, points, size in zip(("desktop", "phone"), spots, (18, 13), strict=True):
@@ -46,7 +51,7 @@ def counts(sheet: Sheet, history: History, first: int, count: int, scale: Scale,
 
 def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text: Text) -> Notes:
     """The words of the wide layout."""
-    title = {"size": 12, "weight": 600}
+    title: dict[str, Any] = {"size": 12, "weight": 600}
     run, grid = place.running, place.map
     size = history.timeline.cache.block_size
     per_map = text("stage.map_many", n=scale.per_cell) if scale.per_cell > 1 else text("stage.map_note", size=size)
@@ -60,31 +65,43 @@ def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text
     ]  # fmt: skip
     ends = (310, 345) if scale.columns == 1 else (148, 173, 330, 355)
     for x, word in zip(ends, ("now", "blocks") * scale.columns, strict=True):
-        found.append(note(text(f"stage.{word}"), run.left + x, 38 if scale.columns > 1 else 30, size=10.5, anchor="right"))
+        found.append(
+            note(text(f"stage.{word}"), run.left + x, 38 if scale.columns > 1 else 30, size=10.5, anchor="right")
+        )
     rows, columns = scale.grid
     every = next(n for n in (1, 2, 4, 5, 8, 10, 20, 50) if rows / n <= 16)
     for row in range(0, rows, every):
         y = grid.top + (grid.bottom - grid.top) * (row + 0.5) / rows
         number = row * columns * scale.per_cell
         found.append(note(f"{number:03d}", grid.left - 6, y, size=9, anchor="right"))
-    for name in ("kv", "lists", "ttft", "itl"):
-        found.append(note(text(f"stage.{name}"), 0, getattr(place, name).top + 4, size=11, weight=600))
+    found += _curve_titles(place, 4, text)
     found.append(note(text("stage.stall"), 12, place.itl.top + 41, size=10.5, color="ink2"))
-    return [*found, *_ticks(place, span, 9.5), *_time(history, place, scale, text), *_legend(place, history.timeline.cache.enable_prefix_caching, text)]
+    return [
+        *found,
+        *_ticks(place, span, 9.5),
+        *_time(history, place, scale, text),
+        *_legend(place, history.timeline.cache.enable_prefix_caching, text),
+    ]
 
 
 def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: Text) -> Notes:
     """The words of the narrow layout."""
-    title = {"size": 12, "weight": 600}
+    title: dict[str, Any] = {"size": 12, "weight": 600}
     found = [
         note(text("stage.queue"), 0, 8, **title), note(text("stage.queue_short"), 318, 8, size=10.5, anchor="right"),
         note(text("stage.running"), 0, place.running.top - 10, **title),
         note(text("stage.map_short"), 0, place.map.top - 10, **title),
-        note(text("stage.legend_returned"), 358, place.map.top - 10, size=10.5, anchor="right"),
+        note(text("stage.map_phone"), 358, place.map.top - 10, size=10.5, anchor="right"),
     ]  # fmt: skip
-    for name in ("kv", "lists", "ttft", "itl"):
-        found.append(note(text(f"stage.{name}"), 0, getattr(place, name).top - 9, size=11, weight=600))
+    found += _curve_titles(place, -9, text)
     return [*found, *_time(history, place, scale, text)]
+
+
+def _curve_titles(place: Place, below: float, text: Text) -> Notes:
+    return [
+        note(text(f"stage.{name}"), 0, getattr(place, name).top + below, size=11, weight=600)
+        for name in ("kv", "lists", "ttft", "itl")
+    ]
 
 
 def _ticks(place: Place, span: Span, size: float) -> Notes:
@@ -124,7 +141,10 @@ def _round_steps(last: int) -> list[int]:
 
 def _legend(place: Place, caching: bool, text: Text) -> Notes:
     y = place.map.bottom + 12
-    return [note(text(f"stage.legend_{name}"), x + 15, y, size=10.5, color="ink2") for name, x in _legend_spots(place, caching, text)]
+    return [
+        note(text(f"stage.legend_{name}"), x + 15, y, size=10.5, color="ink2")
+        for name, x in _legend_spots(place, caching, text)
+    ]
 
 
 def _legend_spots(place: Place, caching: bool, text: Text) -> list[tuple[str, float]]:
@@ -132,7 +152,7 @@ def _legend_spots(place: Place, caching: bool, text: Text) -> list[tuple[str, fl
     x, spots = place.map.left, []
     for name in ("returned", "taken", "cached" if caching else "null"):
         spots.append((name, x))
-        x += 28 + sum(10.2 if sign >= "ᄀ" else 5.6 for sign in text(f"stage.legend_{name}"))
+        x += 28 + wide(text(f"stage.legend_{name}"), 10.5)
     return spots
 
 
@@ -142,10 +162,15 @@ def still(sheet: Sheet, place: Place, caching: bool, text: Text) -> None:
     y, side = place.map.bottom + 12, 5.5
     for name, left in _legend_spots(place, caching, text):
         x = left + side
-        box = {"x": [x - side, x + side, x + side, x - side, x - side], "y": [y - side, y - side, y + side, y + side, y - side]}
+        box = {
+            "x": [x - side, x + side, x + side, x - side, x - side],
+            "y": [y - side, y - side, y + side, y + side, y - side],
+        }
         border = {"width": 1.4, "color": var("preempt")}
         if name == "returned":
-            sheet.still({**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": border, **box}, "desktop")
+            sheet.still(
+                {**filled(axes, "preempt-tint", fillpattern=hatch("preempt")), "line": border, **box}, "desktop"
+            )
         elif name == "taken":
             sheet.still({**filled(axes, "recompute"), "line": border, **box}, "desktop")
         elif name == "cached":
@@ -169,13 +194,15 @@ def anchors(sheet: Sheet) -> None:
 def rails(place: Place, phone: bool) -> list[dict[str, Any]]:
     """Lines that do not move: over the budget, its limit, and the foot of each curve."""
     found = [] if phone else [_rail(0, place.width, place.budget.top - 12, "rule")]
-    for zone in (place.kv, place.lists, place.ttft, place.itl):
-        found.append(_rail(zone.left, zone.right, zone.bottom, "rule2"))
+    curves = (place.kv, place.lists, place.ttft, place.itl)
+    found += [_rail(zone.left, zone.right, zone.bottom, "rule2") for zone in curves]
     budget = place.budget
     return [*found, _rail(budget.right - 1, budget.right - 1, budget.top - 4, "ink", budget.bottom + 4, 2)]
 
 
-def _rail(left: float, right: float, y: float, color: str, until: float | None = None, width: float = 1) -> dict[str, Any]:
+def _rail(
+    left: float, right: float, y: float, color: str, until: float | None = None, width: float = 1
+) -> dict[str, Any]:
     """A line from (left, y) to (right, until): level, if `until` is left out."""
     return {
         "type": "line", "xref": f"x{SHEET}", "yref": f"y{SHEET}", "x0": left, "x1": right, "y0": y,
@@ -185,11 +212,13 @@ def _rail(left: float, right: float, y: float, color: str, until: float | None =
 
 def forward_lane(sheet: Sheet, place: Place) -> None:
     """The way in, from the gate to the end of the running list; it never changes."""
-    x, y, end = place.queue.right + 28, place.belt + 7, place.victim - 16
-    corner = [(x, y), (x, end)]
-    path = [(place.queue.right, y), (x - 10, y), (x - 3, y + 3), (x, y + 10), (x, end - 10), (x + 3, end - 3),
-            (x + 10, end), (place.running.left - 10, end)]  # fmt: skip
+    left, x, right = place.queue.right, place.queue.right + 28, place.running.left - 10
+    y, end, bend = place.belt + 7, place.victim - 16, 10
+    turns = np.linspace(0, np.pi / 2, 6)
+    path_x = [left, *(x - bend + bend * np.sin(turns)), *(x + bend - bend * np.cos(turns)), right]
+    path_y = [y, *(y + bend - bend * np.cos(turns)), *(end - bend + bend * np.sin(turns)), end]
     axes = on(SHEET, SHEET)
-    sheet.still({**pen(axes, "rule", 14), "x": [p[0] for p in path], "y": [p[1] for p in path]}, "desktop")
-    dots = {"x": [p[0] for p in corner], "y": [y + 33, end - 14]}
-    sheet.still({**pen(axes, "ink3", 1.2, "2px,5px"), **dots}, "desktop")
+    sheet.still(
+        {**pen(axes, "rule", 14), "x": np.round(path_x, 1).tolist(), "y": np.round(path_y, 1).tolist()}, "desktop"
+    )
+    sheet.still({**pen(axes, "ink3", 1.2, "2px,5px"), "x": [x, x], "y": [y + 33, end - 14]}, "desktop")

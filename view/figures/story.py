@@ -88,7 +88,9 @@ class Teller:
                    table.place, table.swapped)  # fmt: skip
         return [
             Thrown(v, a, VictimRule(r), need, free, freed, lost, place, bool(swapped))
-            for v, a, r, need, free, freed, lost, place, swapped in zip(*(c[rows].tolist() for c in columns), strict=True)
+            for v, a, r, need, free, freed, lost, place, swapped in zip(
+                *(c[rows].tolist() for c in columns), strict=True
+            )
         ]
 
     def name(self, request: int, style: Style = "strong") -> str:
@@ -201,5 +203,5 @@ class Teller:
 def _rows_by_step(steps: NDArray[np.int32]) -> dict[int, slice]:
     """Which rows of a table sorted by step belong to each step that has any."""
     values, starts = np.unique(steps, return_index=True)
-    ends = [*starts[1:].tolist(), len(steps)]
+    ends = [*starts[1:].tolist(), len(steps)][: len(starts)]  # no rows: no steps
     return {step: slice(first, last) for step, first, last in zip(values.tolist(), starts.tolist(), ends, strict=True)}

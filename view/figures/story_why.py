@@ -7,7 +7,6 @@ from sched.why import FOR_BLOCKS, Cause, WhyNot, watermark_blocks, why_idle, why
 from view.figures.story import Teller
 from view.player.say import say
 
-
 Memo = dict[tuple[object, ...], str]
 
 
@@ -19,7 +18,15 @@ def why(teller: Teller, step: int, front: list[int], needs: list[int], memo: Mem
     """
     lines = []
     for one in why_waiting(teller.history, step):
-        key = (one.first, one.last, one.cause, one.request, one.needed, one.free, *front[one.first : one.last : max(one.last - one.first - 1, 1)])
+        key = (
+            one.first,
+            one.last,
+            one.cause,
+            one.request,
+            one.needed,
+            one.free,
+            *front[one.first : one.last : max(one.last - one.first - 1, 1)],
+        )
         if key not in memo:
             memo[key] = _line(teller, one, front)
         lines.append(memo[key])

@@ -24,8 +24,8 @@ class Victims:
         first_offsets: one item in each preempting step: its first victim, with
         first_request, first_lost, first_final, first_row: who, computed tokens [tokens], its final length [tokens],
             and its row of the table.
-        labels, losses: of the same steps, all victims together: what the row is called; how many, tokens lost, and
-            whether they lost any (not if swapped out).
+        labels, foremost, losses: of the same steps, all victims together: what the row is called; who stands foremost
+            in the queue; how many, tokens lost, and whether they lost any (not if swapped out).
     """
 
     preempting: Flags
@@ -37,6 +37,7 @@ class Victims:
     first_final: Ints
     first_row: Ints
     labels: list[str]
+    foremost: list[str]
     losses: list[tuple[int, int, bool]]
 
     def asks(self, step: Ints, request: Ints) -> Flags:
@@ -59,13 +60,16 @@ def victims_of(history: History, first: int, last: int) -> Victims:
     specs = [timeline.requests.spec[one] for one in request.tolist()]
     final = [min(spec.num_prompt_tokens + spec.max_tokens, timeline.scheduler.max_model_len) for spec in specs]
     lost = np.where(table.swapped == 0, table.lost, 0)
-    losses = [(b - a, int(lost[a:b].sum()), not bool(table.swapped[a:b].all())) for a, b in zip(begins, ends, strict=True)]
+    losses = [
+        (b - a, int(lost[a:b].sum()), not bool(table.swapped[a:b].all())) for a, b in zip(begins, ends, strict=True)
+    ]
     labels = [
         timeline.request_id(one) + (f" +{count - 1}" if count > 1 else "")
         for one, (count, _, _) in zip(request.tolist(), losses, strict=True)
     ]
+    foremost = [timeline.request_id(one) for one in table.request[ends - 1].tolist()]
     return Victims(
         preempting, slice(low, high), np.unique((step.astype(np.int64) << 32 | asker)[others]),
         np.concatenate([[0], np.cumsum(preempting)]), request, table.lost[begins], np.array(final, np.int32),
-        begins.astype(np.int32), labels, losses,
+        begins.astype(np.int32), labels, foremost, losses,
     )  # fmt: skip

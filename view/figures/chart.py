@@ -1,0 +1,59 @@
+"""What all charts of the tabs share: the template, the look of each phase, captions beside lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sched.lives import Phase
+from view.palette import COLORS, PATTERNS, SYMBOLS, Theme, template
+
+Figure = dict[str, Any]
+
+STATE = {
+    Phase.QUEUED: "waiting", Phase.PREFILL: "prefill", Phase.DECODE: "decode", Phase.PREEMPTED: "preempt",
+    Phase.RECOMPUTE: "recompute",
+}  # fmt: skip
+"""The state whose colour and hatch a phase has."""
+CONFIG = {"displayModeBar": False, "scrollZoom": False, "showSendToCloud": False, "doubleClick": "reset"}
+"""How st.plotly_chart shows them."""
+
+
+def figure(data: Sequence[dict[str, Any]], theme: Theme, **layout: Any) -> Figure:
+    """A plain Plotly figure in the theme's template."""
+    return {"data": list(data), "layout": {"template": template(theme), "dragmode": "zoom", **layout}}
+
+
+def fill(phase: Phase, theme: Theme) -> dict[str, Any]:
+    """The marker of a bar that shows a phase: colour and hatch. Waiting is an empty box: nothing is computed."""
+    color, state = COLORS[theme], STATE[phase]
+    if phase is Phase.QUEUED:
+        return {"color": color["bg"], "line": {"color": color["waiting"], "width": 1}}
+    if not PATTERNS[state]:
+        return {"color": color[state], "line": {"width": 0}}
+    pattern = {
+        "shape": PATTERNS[state], "fgcolor": color[state], "bgcolor": color[f"{state}-tint"], "size": 5,
+        "solidity": 0.45,
+    }  # fmt: skip
+    return {"color": color[state], "pattern": pattern, "line": {"color": color[state], "width": 0.6}}
+
+
+def diamond(theme: Theme, size: float = 7) -> dict[str, Any]:
+    """The sign of a preemption."""
+    color = COLORS[theme]
+    edge = {"color": color["bg"], "width": 1}
+    return {"symbol": SYMBOLS["preempt"], "size": size, "color": color["preempt"], "line": edge}
+
+
+def upright(x: float, theme: Theme, *, color: str = "ink", dash: str = "solid", width: float = 1.4) -> dict[str, Any]:
+    """A line from top to bottom at x: a playhead, a mean, a percentile."""
+    line = {"color": COLORS[theme][color], "width": width, "dash": dash}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": line}
+
+
+def above(x: float, words: str, theme: Theme, *, color: str = "ink", anchor: str = "center") -> dict[str, Any]:
+    """Words on top of an upright line; on a logarithmic axis x is the logarithm."""
+    return {
+        "x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": anchor, "text": words, "showarrow": False,
+        "font": {"size": 11, "color": COLORS[theme][color]},
+    }  # fmt: skip
