@@ -3,8 +3,8 @@
 Two limits must hold at once: a token budget, which is arithmetic, and KV blocks, which must really be free and keep
 shrinking as the running requests grow.
 Source: vllm/v1/core/sched/scheduler.py, Scheduler (0.33.0).
-Simplification: no LoRA slots, multimodal encoders, structured output, speculative decoding, KV connectors (and with them
-no disaggregated prefill), hybrid or sliding-window models, and no scheduling for pipeline or data parallelism.
+Simplification: no LoRA slots, multimodal encoders, structured output, speculative decoding, KV connectors (and with
+them no disaggregated prefill), hybrid or sliding-window models, and no scheduling for pipeline or data parallelism.
 """
 
 from __future__ import annotations
