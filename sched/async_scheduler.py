@@ -46,7 +46,7 @@ class AsyncScheduler(Scheduler):
                 request.num_output_placeholders += 1
 
     def update_from_output(self, output: SchedulerOutput) -> list[Request]:
-        """Apply the tokens that arrived; a request preempted meanwhile gets its token in `waiting`, and may finish there.
+        """Apply the tokens that arrived; a request preempted meanwhile gets its own in `waiting`, and may finish there.
 
         Blocks that the arrived tokens fill get their hashes before the finish test.
         """

@@ -21,7 +21,7 @@ MESSAGES = {
     "bad_json": "{where}: not valid JSON ({value}); give one JSON object a line",
     "missing_key": "{where}: {field} is missing; it must be {limit}",
     "no_such_file": "{value}: no such file; {limit}",
-    "unwritable_file": "{where}: cannot be written ({value}); give a file in a folder that exists and may be written to",
+    "unwritable_file": "{where}: cannot be written ({value}); name a file in a folder that exists and is writable",
     "same_file": "--out {value}: is the file to be read; give another name",
     "two_prefixes": "{field} = {value}: give a request either prefix_group or hash_ids, not both",
     "not_a_prefix": "{field}: {value} comes after two different ids; an id must stand for a chunk and all before it",

@@ -14,8 +14,19 @@ from sched.output import SchedulerOutput, Stop
 from sched.request import NEVER, Request, RequestSpec
 from sched.scheduler import Scheduler
 from sched.timeline import (
-    Admissions, Blocks, CatchUps, End, Hashes, Preemptions, Requests, Runs, Skips, Steps, Timeline, Tokens,
-)  # fmt: skip
+    Admissions,
+    Blocks,
+    CatchUps,
+    End,
+    Hashes,
+    Preemptions,
+    Requests,
+    Runs,
+    Skips,
+    Steps,
+    Timeline,
+    Tokens,
+)
 
 Table = TypeVar("Table")
 
@@ -129,9 +140,9 @@ class Recorder:
 
     def _record_catch_ups(self, row: int, output: SchedulerOutput) -> None:
         for request, num_tokens in output.num_scheduled_tokens.items():
-            if request.high_water and request.num_computed_tokens - num_tokens < request.high_water:
-                if request.num_computed_tokens >= request.high_water:
-                    self.catch_ups.append(row, request.index)
+            before = request.num_computed_tokens - num_tokens
+            if before < request.high_water <= request.num_computed_tokens:
+                self.catch_ups.append(row, request.index)
 
     def _record_tokens(self, row: int, output: SchedulerOutput) -> None:
         requests, first, count = self.tokens.columns

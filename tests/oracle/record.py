@@ -29,18 +29,18 @@ from random_cases import random_case
 os.environ |= {"VLLM_TARGET_DEVICE": "cpu", "VLLM_LOGGING_LEVEL": "ERROR", "HF_HUB_OFFLINE": "1"}
 logging.disable(logging.CRITICAL)
 
-import torch  # noqa: E402
-import vllm  # noqa: E402
-from vllm import config as vllm_config  # noqa: E402
-from vllm.sampling_params import SamplingParams  # noqa: E402
-from vllm.utils.hashing import sha256  # noqa: E402
-from vllm.v1.core import kv_cache_utils  # noqa: E402
-from vllm.v1.core.sched.async_scheduler import AsyncScheduler  # noqa: E402
-from vllm.v1.core.sched.scheduler import Scheduler  # noqa: E402
-from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec  # noqa: E402
-from vllm.v1.outputs import ModelRunnerOutput  # noqa: E402
-from vllm.v1.request import Request  # noqa: E402
-from vllm.v1.structured_output import StructuredOutputManager  # noqa: E402
+import torch
+import vllm
+from vllm import config as vllm_config
+from vllm.sampling_params import SamplingParams
+from vllm.utils.hashing import sha256
+from vllm.v1.core import kv_cache_utils
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+from vllm.v1.outputs import ModelRunnerOutput
+from vllm.v1.request import Request
+from vllm.v1.structured_output import StructuredOutputManager
 
 Case = dict[str, Any]
 MAX_STEPS = 100_000
@@ -135,7 +135,7 @@ class Oracle:
 def new_scheduler(settings: dict[str, Any], model: str) -> Scheduler:
     """Build vLLM's scheduler from a case's settings. A setting this vLLM does not have ends the program."""
     is_async = settings.get("async_scheduling", False)
-    known = vllm_config.SchedulerConfig.__dataclass_fields__  # dataclasses.fields() leaves out max_model_len, an InitVar
+    known = vllm_config.SchedulerConfig.__dataclass_fields__  # fields() leaves out max_model_len, an InitVar
     given = {name: value for name, value in settings.items() if name not in CACHE_KEYS and value is not None}
     if unknown := sorted(given.keys() - known.keys()):
         sys.exit(f"vLLM {vllm.__version__} has no setting {', '.join(unknown)}")
@@ -203,7 +203,7 @@ def record(case: Case, model: str, max_steps: int, with_steps: bool) -> Case:
             steps.append(oracle.picture(step, output))
         finished: list[str] = []
         due = 1 if len(in_flight) >= depth or not output.num_scheduled_tokens else 0
-        while in_flight and (due or not unfinished()):  # whatever is still in flight after the last answer is applied too
+        while in_flight and (due or not unfinished()):  # after the last answer nothing stays in flight
             start = time.process_time()
             finished += oracle.apply(*in_flight.popleft())
             seconds += time.process_time() - start
