@@ -12,7 +12,7 @@ import {savePicture} from "./shot.js";
 const RATE = 8;          // steps a second at 1×
 const PHONE = 600;       // pixels; narrower than this is a phone
 const WINDOWS = 4;       // windows kept
-const AHEAD = 3;         // seconds before its first step that the next window is asked for
+const AHEAD = 4;         // seconds before its first step that the next window is asked for
 const REST = 250;        // ms without a move until the step is told to Python
 const TRAVEL = 480;      // ms a victim takes along its lane
 const BIG = 1.2;         // type in the presenter's mode

@@ -17,12 +17,17 @@ export function themed(value, color, scale = 1, key = "") {
   return out;
 }
 
+const darkness = {};  // reading a pixel back is slow, and there are two themes
+
 export function isDark(element) {
   const ground = getComputedStyle(element).getPropertyValue("--st-background-color").trim();
-  if (!ground) return SYSTEM_DARK.matches;
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.fillStyle = ground;
+  return ground ? darkness[ground] ??= luminance(ground) < 110 : SYSTEM_DARK.matches;
+}
+
+function luminance(color) {
+  const pen = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  pen.fillStyle = color;
   pen.fillRect(0, 0, 1, 1);
   const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
-  return .2126 * r + .7152 * g + .0722 * b < 110;
+  return .2126 * r + .7152 * g + .0722 * b;
 }
