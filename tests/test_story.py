@@ -15,7 +15,7 @@ from sched.snapshot import History
 from sched.why import Cause, why_idle, why_waiting
 from sched.window import waiting_rows
 from view.figures.story import Teller
-from view.figures.story_why import why
+from view.figures.story_why import whys
 from view.player.say import plain
 from view.text import LANGUAGES, translator
 
@@ -61,7 +61,9 @@ def test_the_smallest_preemption_is_told_in_english() -> None:
 
 def test_only_the_preempting_step_tells_of_a_preemption() -> None:
     teller = Teller(smallest(), translator("en"))
-    told = [step for step in range(teller.timeline.num_steps) if "preempted." in plain(teller.story(step)).split("\n")[0]]
+    told = [
+        step for step in range(teller.timeline.num_steps) if "preempted." in plain(teller.story(step)).split("\n")[0]
+    ]
     assert told == [15]
     assert "r1" in plain(teller.story(35)).split("\n")[0]
     assert "resume" in plain(teller.story(35))
@@ -75,16 +77,17 @@ def test_the_victim_is_told_why_it_waits_and_later_what_it_lacks() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("changes", [{}, {"policy": "priority"}, {"preemption_mode": "swap"}, {"async_scheduling": False}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"policy": "priority"}, {"preemption_mode": "swap"}, {"async_scheduling": False}]
+)
 def test_every_step_of_a_crowded_run_has_words(language: str, changes: dict[str, object]) -> None:
     found = history(**{**CROWDED, **changes})
     teller, total = Teller(found, translator(language)), found.timeline.num_steps
     queue = waiting_rows(found, 0, total)
-    for step in range(total):
-        here = slice(queue.offsets[step], queue.offsets[step + 1])
+    for step, reasons in enumerate(whys(teller, queue, 0, total)):
         assert plain(teller.story(step)).strip()
         assert plain(teller.facts(step)).count("\n") == 1
-        lines = why(teller, step, queue.request[here].tolist(), queue.need[here].tolist(), {}).split("\n")
+        lines = reasons.split("\n")
         waiting = int(found.timeline.steps.num_waiting[step])
         assert (lines == [""]) == (waiting == 0 and not why_idle(found, step))
 

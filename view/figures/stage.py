@@ -27,7 +27,7 @@ from view.figures.sheet import Sheet, Trace
 from view.figures.stage_layout import TIME, Place, axes, desktop, layout, phone
 from view.figures.stage_scale import Scale, scale_of
 from view.figures.story import Teller
-from view.figures.story_why import Memo, why
+from view.figures.story_why import whys
 from view.figures.victims import victims_of
 from view.player.picture import Box, Caption, Picture
 from view.text import Text
@@ -96,17 +96,11 @@ def stage(prepared: Prepared, first: int, last: int, ui: Mapping[str, str], capt
 def slots(prepared: Prepared, queue: Queue, first: int, last: int) -> dict[str, list[str]]:
     """The words of each step: the story, its two numbers, its time, and why the others were not admitted."""
     teller, steps = prepared.teller, range(first, last)
-    bounds, front, needs = queue.offsets.tolist(), queue.request.tolist(), queue.need.tolist()
-    reasons: list[str] = []
-    memo: Memo = {}
-    for step in steps:
-        here = slice(bounds[step - first], bounds[step - first + 1])
-        reasons.append(why(teller, step, front[here], needs[here], memo))
     return {
         "story": [teller.story(step) for step in steps],
         "facts": [teller.facts(step) for step in steps],
         "time": [teller.time(step) for step in steps],
-        "why": reasons,
+        "why": whys(teller, queue, first, last),
     }
 
 

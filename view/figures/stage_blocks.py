@@ -91,7 +91,8 @@ def _states(history: History, rows: Rows, victims: Victims, owner: NDArray[np.in
     of = np.zeros((last - first, len(timeline.requests.spec) + 1), np.uint8)  # state by owner; column 0 is nobody's
     tint = np.where(rows.request % 2, OWNED_B, OWNED_A)  # by request, not row: it stays as the list moves up
     of[rows.step - first, rows.request + 1] = np.where(rows.kind == 0, tint, KIND + rows.kind)
-    states = np.take_along_axis(of, owner + 1, axis=1)
+    row = (np.arange(last - first, dtype=np.int32) * of.shape[1] + 1)[:, None]
+    states = of.reshape(-1).take(owner + row, mode="clip")  # of[step, owner + 1], three times as fast
     kind = np.zeros_like(of)
     kind[rows.step - first, rows.request + 1] = rows.kind
     frame, block = _new(history, first, last)

@@ -70,11 +70,10 @@ def _labels(
         sheet.texts(label(axes, "ink2", 11), "desktop", x=np.round(x, 1), y=y, text=words, offsets=offsets)
     left = scale.budget - used
     reason = history.timeline.steps.stop_reason[first : first + frames]
-    words = [
-        text(f"stage.left.{StopReason(why).name.lower()}", n=n)
-        for n, why in zip(left.tolist(), reason.tolist(), strict=True)
-    ]
-    width = np.array([wide(word) for word in words])
+    pairs = list(zip(left.tolist(), reason.tolist(), strict=True))
+    known = {pair: text(f"stage.left.{StopReason(pair[1]).name.lower()}", n=pair[0]) for pair in set(pairs)}
+    width_of = {pair: wide(word) for pair, word in known.items()}
+    words, width = [known[pair] for pair in pairs], np.array([width_of[pair] for pair in pairs])
     x = np.minimum(np.maximum(zone.left + used * pixel, free_from), zone.right - width)
     shown = (left > 0) & (x >= free_from - 1)
     sheet.texts(

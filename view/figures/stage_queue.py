@@ -1,5 +1,5 @@
 """The waiting queue, its front at the right towards the gate: a stack a request, as high as the blocks it needs,
-against the dotted line of free blocks. A stack above the line does not fit. In steps that admit nobody the gate is shut.
+against the dotted line of free blocks. What is above it does not fit. The gate is shut in steps that admit nobody.
 """
 
 from __future__ import annotations

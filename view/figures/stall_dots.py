@@ -39,6 +39,11 @@ def stall_dots(timeline: Timeline, each: PerRequest, text: Text, theme: Theme) -
     )  # fmt: skip
 
 
+def per_dot(each: PerRequest) -> int:
+    """How many requests a dot of the chart stands for at most."""
+    return max(-(-int((each.max_itl > 0).sum()) // MOST), 1)
+
+
 def _trace(timeline: Timeline, placed: Any, longest: Any, thrown: bool, text: Text, theme: Theme) -> dict[str, Any]:
     here = placed.marked == thrown
     request = placed.request[here].tolist()

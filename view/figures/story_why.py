@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from sched.reasons import StopReason
 from sched.why import FOR_BLOCKS, Cause, WhyNot, watermark_blocks, why_idle, why_waiting
+from sched.window import Queue
 from view.figures.story import Teller
 from view.player.say import say
 
-Memo = dict[tuple[object, ...], str]
 
-
-def why(teller: Teller, step: int, front: list[int], needs: list[int], memo: Memo) -> str:
+def why(teller: Teller, step: int, front: list[int], needs: list[int]) -> str:
     """A line a reason (who, tab, reason, tab, detail), then who could be next, then the idle of the running list.
 
     front, needs: the first waiting requests of the step, head first, and the blocks each needs (window.Queue).
-    memo: lines already written; steps often differ in one of several.
     """
-    lines = []
-    for one in why_waiting(teller.history, step):
-        key = (
-            one.first,
-            one.last,
-            one.cause,
-            one.request,
-            one.needed,
-            one.free,
-            *front[one.first : one.last : max(one.last - one.first - 1, 1)],
-        )
-        if key not in memo:
-            memo[key] = _line(teller, one, front)
-        lines.append(memo[key])
+    lines = [_line(teller, one, front) for one in why_waiting(teller.history, step)]
     if front:
         lines += _next(teller, step, front, needs)
     return "\n".join(lines + _idle(teller, step) if step in teller.skipping else lines)
+
+
+def whys(teller: Teller, queue: Queue, first: int, last: int) -> list[str]:
+    """The same for each of the steps [first, last)."""
+    bounds, front, needs = queue.offsets.tolist(), queue.request.tolist(), queue.need.tolist()
+    return [
+        why(teller, step, front[low:high], needs[low:high])
+        for step, low, high in zip(range(first, last), bounds[:-1], bounds[1:], strict=True)
+    ]
 
 
 def _line(teller: Teller, one: WhyNot, front: list[int]) -> str:
@@ -60,6 +54,8 @@ def _next(teller: Teller, step: int, front: list[int], needs: list[int]) -> list
     if reason is not StopReason.PREEMPTION and reason not in FOR_BLOCKS:
         return []
     room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
+    if reason is not StopReason.PREEMPTION and room < min(needs):
+        return []
     who = say("strong", text("story.why.next"))
     head, needed = teller.name(front[0]), needs[0]
     if reason is StopReason.PREEMPTION:
