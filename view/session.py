@@ -78,6 +78,8 @@ def move(**changes: Any) -> None:
     values = {name: changes.get(name, getattr(place(), name)) for name in Place.__slots__}
     st.session_state["place"] = Place(**values)
     st.session_state["edited"] = True
+    if "scenario" in changes:
+        st.session_state["notices"] = ()
 
 
 def go_to(step: int | None) -> None:

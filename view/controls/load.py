@@ -123,10 +123,14 @@ def _row(cells: dict[str, Any]) -> TableRow:
 def _trace(text: Text) -> None:
     current = session.place().scenario.load.trace
     names = [one.name for one in bundled_traces()]
-    pick("trace", text, [*names, current] if current.startswith(UPLOAD) else names)
+    pick("trace", text, [*names, current] if current.startswith(UPLOAD) else names, lambda one: _called(one, text))
     _upload(text)
     slide("trace_max_rows", text, STOPS["trace_max_rows"])
     slide("trace_rate_scale", text, STOPS["trace_rate_scale"])
+
+
+def _called(trace: str, text: Text) -> str:
+    return text("controls.option.upload") if trace.startswith(UPLOAD) else text(f"controls.trace_name.{trace}")
 
 
 def _upload(text: Text) -> None:

@@ -42,11 +42,11 @@ def number(name: str, text: Text, step: float | None = None) -> None:
     _below(name, text)
 
 
-def pick(name: str, text: Text, options: Sequence[str] = ()) -> None:
-    """A list to choose from."""
+def pick(name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None) -> None:
+    """A list to choose from; `called` says what an option is called if the strings do not."""
     st.selectbox(
         text(f"controls.{name}.label"), options or SETTINGS[name][1].metadata["options"], key=_seed(name),
-        format_func=_namer(name, text), help=_help(name, text), on_change=_commit, args=(name,),
+        format_func=called or _namer(name, text), help=_help(name, text), on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 

@@ -1,0 +1,196 @@
+"""The Playground as Streamlit runs it, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from sched.presets import PRESETS
+from sched.scenario import SETTINGS
+from view.controls.stops import STOPS
+from view.share import Place, encode
+from view.text import translator
+
+APP = Path(__file__).parent.parent / "app.py"
+SMALL = "smallest_preemption"
+
+
+@pytest.fixture(autouse=True)
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("SCHED_WORKERS", "0")
+    yield
+
+
+def opened(**query: str) -> AppTest:
+    app = AppTest.from_file(APP, default_timeout=60)
+    for name, value in {"v": "1", "preset": SMALL, **query}.items():
+        app.query_params[name] = value
+    return sound(app.run())
+
+
+def sound(app: AppTest) -> AppTest:
+    assert not app.exception, [one.value for one in app.exception]
+    return app
+
+
+def place(app: AppTest) -> Place:
+    return app.session_state["place"]
+
+
+def said(app: AppTest) -> str:
+    parts = [*app.error, *app.warning, *app.caption, *app.markdown]
+    return "\n".join(str(one.value) for one in parts)
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+@pytest.mark.parametrize(
+    "preset", [name for name in PRESETS if name not in ("watermark", "rtx4090_run", "shrunk_pool")]
+)
+def test_every_preset_opens_in_both_languages(preset: str, language: str) -> None:
+    app = opened(preset=preset, lang=language)
+    assert place(app).scenario == PRESETS[preset].scenario
+    assert app.selectbox(key="w.preset").value == preset
+    assert app.selectbox(key="w.preset").options[0] == translator(language)("presets.kv_runs_out.title")
+
+
+def test_a_bare_address_opens_the_default_preset() -> None:
+    app = sound(AppTest.from_file(APP, default_timeout=60).run())
+    assert place(app).preset == "kv_runs_out" and place(app).language is None
+
+
+def test_a_bad_link_opens_says_what_is_wrong_and_keeps_the_rest() -> None:
+    app = opened(max_num_seqs="9", rate="NaN", nonsense="[x](javascript:1)", step="-3", lang="en")
+    warning = app.warning[0].value
+    assert "rate" in warning and "nonsense" in warning and "step" in warning
+    assert "[x](" not in warning, "strangers' text is no Markdown"
+    assert place(app).scenario.scheduler.max_num_seqs == 9
+
+
+def test_a_bad_link_is_explained_in_korean_too() -> None:
+    assert "읽지 못한" in opened(rate="NaN", lang="ko").warning[0].value
+
+
+def test_the_language_button_keeps_the_place() -> None:
+    app = opened(lang="ko", step="20", max_num_seqs="9")
+    before = place(app)
+    sound(app.button(key="w.language").click().run())
+    assert (place(app).scenario, place(app).step) == (before.scenario, 20)
+    assert place(app).language == "en"
+    assert app.selectbox(key="w.preset").options[0] == translator("en")("presets.kv_runs_out.title")
+
+
+def widgets_of(app: AppTest) -> dict[str, Any]:
+    """Every widget that edits one setting, by the setting's name."""
+    groups = (app.select_slider, app.selectbox, app.toggle, app.number_input, app.get("button_group"), app.text_area)
+    found = {widget.key.removeprefix("w."): widget for group in groups for widget in group if widget.key}
+    return {name: widget for name, widget in found.items() if name in SETTINGS}
+
+
+VIEWS = (
+    {},
+    {"pool": "hardware", "max_model_len": "96", "preset": "kv_runs_out", "num_requests": "3"},
+    {"preset": "kv_runs_out", "num_requests": "3", "arrivals": "bursts"},
+    {"preset": "kv_runs_out", "num_requests": "3", "arrivals": "closed", "concurrency": "2"},
+    {"preset": "kv_runs_out", "num_requests": "3", "arrivals": "ramp_linear", "prompt_distribution": "lognormal"},
+    {"preset": "kv_runs_out", "num_requests": "3", "step_time": "linear", "preemption_mode": "swap"},
+    {"preset": "kv_runs_out", "num_requests": "3", "step_time": "measured"},
+    {"preset": "kv_runs_out", "num_requests": "3", "step_time": "constant", "output_distribution": "lognormal"},
+    {"preset": "azure_conversation", "trace_max_rows": "3"},
+)
+"""Links that between them show every control."""
+
+
+def test_every_setting_can_be_reached() -> None:
+    reached: set[str] = set()
+    for view in VIEWS:
+        reached |= set(widgets_of(opened(**view)))
+    by_table = {"rows", "linear_origin"}  # the table of requests; a label, in the table of all settings
+    assert reached | by_table == set(SETTINGS)
+
+
+@pytest.mark.parametrize("view", range(len(VIEWS)))
+def test_every_control_changes_the_scenario_or_says_why_not(view: int) -> None:
+    names = widgets_of(opened(**VIEWS[view]))
+    for name in names:
+        app = opened(**VIEWS[view])
+        widget = widgets_of(app)[name]
+        before = place(app).scenario
+        other = other_value(name, before.value(name))
+        sound(widget.set_value(other).run())
+        changed = place(app).scenario.value(name) != before.value(name)
+        assert changed or app.error, f"{name} = {other!r} changed nothing and nothing was said"
+
+
+def other_value(name: str, now: Any) -> Any:
+    """A value that the control offers and that is not the present one."""
+    meta = SETTINGS[name][1].metadata
+    if "switch" in meta:
+        return not now
+    offered = meta.get("options") or STOPS.get(name) or OFFERED.get(name)
+    if offered:
+        return next(one for one in offered if one != now)
+    whole = not meta.get("real")
+    return 2 if now is None else now + 1 if now + 1 <= meta["high"] else now // 2 if whole else now / 2
+
+
+OFFERED = {
+    "trace": ("azure_code_2023", "burstgpt_sample"),
+    "profile": ("RTX-PRO-6000_Llama-3.1-8B", "RTX-4090_Llama-3.1-8B"),
+    "classes": ("chat:1:50:20:0",),
+    "model_config": ("{}",),
+}
+
+
+def test_an_impossible_combination_says_so_and_keeps_the_picture() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    sound(app.select_slider(key="w.max_num_batched_tokens").set_value(64).run())
+    assert place(app).scenario.scheduler.max_num_batched_tokens == 2048
+    assert "max_num_seqs" in app.error[0].value
+    assert app.select_slider(key="w.max_num_batched_tokens").value == 64, "the control keeps what was asked for"
+    sound(app.select_slider(key="w.max_num_seqs").set_value(48).run())
+    scheduler = place(app).scenario.scheduler
+    assert (scheduler.max_num_batched_tokens, scheduler.max_num_seqs) == (64, 48), "now both go together"
+    assert not app.error
+
+
+def test_what_cannot_be_simulated_keeps_the_last_good_picture() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en", pool="hardware")
+    good = app.session_state["plan"]
+    sound(app.selectbox(key="w.model").set_value("Llama-3.1-70B").run())
+    assert "no room" in said(app) and app.session_state["plan"] is good
+
+
+def test_the_address_follows_the_controls_and_reset_goes_back() -> None:
+    app = opened(lang="en")
+    sound(app.select_slider(key="w.max_num_seqs").set_value(8).run())
+    assert encode(place(app))["max_num_seqs"] == "8"
+    sound(app.button(key="w.reset").click().run())
+    assert place(app).scenario == PRESETS[SMALL].scenario
+
+
+def test_another_preset_starts_at_its_moment() -> None:
+    app = opened(step="40", r="1")
+    sound(app.selectbox(key="w.preset").set_value("never_fits").run())
+    assert (place(app).preset, place(app).step, place(app).selected) == ("never_fits", None, None)
+
+
+def test_a_pasted_command_is_taken_over() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    app.text_area(key="w.command").set_value("vllm serve m --max-num-seqs 12 --max-num-batched-tokens 512 --bogus 1")
+    sound(app.button(key="w.read_command").click().run())
+    scheduler = place(app).scenario.scheduler
+    assert (scheduler.max_num_seqs, scheduler.max_num_batched_tokens) == (12, 512)
+    assert "bogus" in said(app)
+
+
+def test_text_that_cannot_be_read_stays_with_the_reason() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    sound(app.text_area(key="w.classes").set_value("chat;;x:y").run())
+    assert "must be written as" in said(app)
+    assert app.text_area(key="w.classes").value == "chat;;x:y"
+    sound(app.text_area(key="w.classes").set_value("chat:1:50:20:0").run())
+    assert place(app).scenario.load.classes[0].name == "chat" and not app.error
