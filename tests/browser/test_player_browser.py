@@ -267,3 +267,9 @@ def test_no_panel_blinks_while_it_plays(visit: Visit) -> None:
     visit.js("(P.speed = 4, P.seek(0), P.toggle())")
     for _ in range(15):
         assert min(colors(shot(visit, ".sx-grids canvas")), colors(shot(visit))) > 20
+
+
+def test_nothing_jumps_when_the_story_grows(visit: Visit) -> None:
+    heights = {visit.js(f"(P.seek({step}), P.root.querySelector('.sx-board').offsetHeight)") for step in range(40, 60)}
+    tops = {visit.js(f"(P.seek({step}), P.root.querySelector('.sx-dock').offsetTop)") for step in range(40, 60)}
+    assert len(heights) == len(tops) == 1

@@ -103,11 +103,11 @@ export class Dock {
     return pen;
   }
 
-  show(step, h, spoken) {
+  show(step, h, spoken) {  // spoken: null while it plays, so that screen readers keep quiet
     const preempts = h.marks.preempt ?? [], n = upTo(preempts, step), ui = this.ui, last = Math.max(1, h.total - 1);
     this.range.value = step;
     this.range.style.setProperty("--sx-done", step / last * 100 + "%");
-    this.range.setAttribute("aria-valuetext", spoken || fillIn(ui.readout, {n: step, all: h.total - 1}));
+    if (spoken !== null) this.range.setAttribute("aria-valuetext", spoken || fillIn(ui.readout, {n: step, all: h.total - 1}));
     set(this.at, fillIn(ui.readout, {n: step.toLocaleString("en"), all: (h.total - 1).toLocaleString("en")}));
     set(this.count, preempts.length ? fillIn(ui.preempting, {n, all: preempts.length}) : ui.none);
     this.count.classList.toggle("sx-now", n > 0 && preempts[n - 1] === step);

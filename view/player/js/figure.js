@@ -53,7 +53,7 @@ export class Figure {
     this.nodes = {};
     for (const node of this.gd.querySelectorAll(".scatterlayer .trace")) {
       const trace = node.__data__[0].trace, text = node.querySelector(".text"), points = node.querySelector(".points");
-      this.nodes[trace.index] = {node, opacity: trace.opacity ?? 1, closed: trace.fill === "toself", ax: this.axis(trace.xaxis), ay: this.axis(trace.yaxis),
+      this.nodes[trace.index] = {node, opacity: trace.opacity ?? 1, dim: null, closed: trace.fill === "toself", ax: this.axis(trace.xaxis), ay: this.axis(trace.yaxis),
         fill: node.querySelector(".js-fill"), lines: [...node.querySelectorAll(".js-line")],
         labels: text ? [...text.children] : [], markers: points ? [...points.children] : []};
     }
@@ -69,7 +69,8 @@ export class Figure {
       if (k.kind === "texts") putLabels(n, f);
       else if (k.kind === "points") putMarkers(n, f);
       else putPath(n, f);
-      if (k.dim !== undefined && k.dim < 1) n.node.style.opacity = n.opacity * (selected == null ? 1 : k.dim);
+      const dim = k.dim < 1 && selected != null ? k.dim : 1;
+      if (n.dim !== dim) n.node.style.opacity = n.opacity * (n.dim = dim);
     }
   }
 }

@@ -145,6 +145,7 @@ export class Player {
     while (this.grids.length < h.images.length) this.grids.push(new Grid(this.root.querySelector(".sx-grids")));
     h.images.forEach((image, n) => this.grids[n].place(image, gridSize(image, this.phone), this.figure.axis(image.x), this.figure.axis(image.y), this.color, devicePixelRatio || 1));
     this.slots.place(h, this.phone ? h.boxes_phone : h.boxes, this.figure.layout._size);
+    this.slots.reserve(h, h.ui);
     const axis = h.scrub ? this.figure.axis(h.scrub) : null;
     this.dock.align(this.phone, axis?._offset ?? 0, axis ? this.width - axis._offset - axis._length : 0, this.root.querySelector(".sx-below"));
     this.dock.drawMarks(h, this.color);
@@ -158,7 +159,7 @@ export class Player {
     this.figure.patch(h, i, this.selected, this.phone, arrays);
     h.images.forEach((image, n) => this.grids[n]?.draw(image, i, this.selected));
     this.slots.show(h, i, this.t, h.ui, !this.playing && !this.calm.matches);
-    this.dock.show(this.t, h, this.playing ? "" : this.spoken(h, i));
+    this.dock.show(this.t, h, this.playing ? null : this.spoken(h, i));
     this.root.classList.remove("sx-loading");
     this.pointer.refresh();
     this.stats.draws++;

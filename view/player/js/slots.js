@@ -59,6 +59,18 @@ export class Slots {
     this.shown = {};
   }
 
+  // Nothing may jump while it plays: board and slots below get the height of the window's longest text.
+  reserve(h, ui) {
+    const longest = name => { let best = ""; for (let i = 0; i < h.count; i++) { const text = h.slots[name](i); if (text.length > best.length) best = text; } return best; };
+    const homes = {story: this.board, facts: this.board};
+    for (const name in this.own) if (this.own[name].parentNode === this.below) homes[name] = this.own[name];
+    for (const home of new Set(Object.values(homes))) home.style.minHeight = "";
+    for (const name in homes) if (h.slots[name]) this.fill(name, this.known[name] ?? this.own[name], longest(name), ui);
+    const heights = Object.values(homes).map(home => [home, home.offsetHeight]);
+    for (const [home, height] of heights) home.style.minHeight = height + "px";
+    this.shown = {};
+  }
+
   show(h, i, step, ui, lively) {
     const digits = String(step).padStart(Math.max(4, String(h.total - 1).length), "0");
     if (this.digits !== digits) this.flip(digits, lively);
@@ -70,7 +82,6 @@ export class Slots {
 
   fill(name, node, text, ui) {
     node.replaceChildren(...(BUILD[name]?.(text, ui) ?? lines(text).map(line => make("p", "", phrase(line)))));
-    node.hidden = !text;
   }
 
   flip(digits, lively) {
