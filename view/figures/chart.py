@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sched.lives import Phase
+from sched.timeline import Floats
 from view.palette import COLORS, PATTERNS, SYMBOLS, Theme, template
 
 Figure = dict[str, Any]
@@ -15,6 +16,7 @@ STATE = {
     Phase.RECOMPUTE: "recompute",
 }  # fmt: skip
 """The state whose colour and hatch a phase has."""
+MOST_TICKS = 9
 CONFIG = {"displayModeBar": False, "scrollZoom": False, "showSendToCloud": False, "doubleClick": "reset"}
 """How st.plotly_chart shows them."""
 
@@ -57,3 +59,16 @@ def above(x: float, words: str, theme: Theme, *, color: str = "ink", anchor: str
         "x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": anchor, "text": words, "showarrow": False,
         "font": {"size": 11, "color": COLORS[theme][color]},
     }  # fmt: skip
+
+
+def ticks(values: Floats) -> dict[str, Any]:
+    """Where a logarithmic axis of positive values is marked: 1, 2, 5, 10, …; every power only if they are many."""
+    known = values[values > 0]
+    if not len(known):
+        return {}
+    low, high = float(known.min()) / 1.3, float(known.max()) * 1.3
+    marks = [digit * 10.0**power for power in range(-7, 9) for digit in (1, 2, 5)]
+    marks = [mark for mark in marks if low <= mark <= high]
+    if len(marks) > MOST_TICKS:
+        marks = [mark for mark in marks if f"{mark:e}".startswith("1.0")]
+    return {"tickvals": marks, "ticktext": [f"{mark:,g}" for mark in marks]}

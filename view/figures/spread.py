@@ -8,7 +8,7 @@ import numpy as np
 
 from sched.metrics import Distribution
 from sched.tails import Curve
-from view.figures.chart import Figure, figure, upright
+from view.figures.chart import Figure, figure, ticks, upright
 from view.palette import COLORS, Theme
 from view.text import Text
 
@@ -29,17 +29,17 @@ def spread(panels: list[tuple[str, Curve, Distribution]], text: Text, theme: The
         data += _panel(found, numbers, scale, unit, axis, theme)
         layout[f"xaxis{axis}"] = {
             "type": "log", "domain": [left, left + width], "anchor": f"y{axis}", "showgrid": False,
-            "title": {"text": f"{name} [{unit}]", "standoff": 4}, "nticks": 5, "exponentformat": "none",
+            "title": {"text": f"{name} [{unit}]", "standoff": 4}, **ticks(found.value * scale),
         }  # fmt: skip
         layout[f"yaxis{axis}"] = {
-            "domain": [0, 1], "anchor": f"x{axis}", "range": [-2, 104], "tickvals": [0, 50, 90, 99],
-            "showticklabels": place == 0, "ticksuffix": " %",
+            "domain": [0, 1], "anchor": f"x{axis}", "range": [-2, 106], "tickvals": [0, 50, 90, 99],
+            "ticktext": ["0 %", "50 %", "90 %", "99 %"], "showticklabels": place == 0, "fixedrange": True,
         }  # fmt: skip
         layout["annotations"].append(_title(name, numbers, left, text, theme))
         if numbers.mean > 0:
             line = upright(numbers.mean * scale, theme, dash="dash", width=1)
             layout["shapes"].append({**line, "xref": f"x{axis}", "yref": f"y{axis} domain"})
-    return figure(data, theme, height=250, showlegend=False, margin={"l": 44, "r": 8, "t": 34, "b": 42}, **layout)
+    return figure(data, theme, height=260, showlegend=False, margin={"l": 44, "r": 8, "t": 34, "b": 42}, **layout)
 
 
 def _panel(
@@ -56,8 +56,8 @@ def _panel(
     }  # fmt: skip
     marks = {
         "type": "scatter", "mode": "markers+text", "x": [values[one] for one in at], "y": [shares[one] for one in at],
-        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "text": ["p50", "p90", "p99"], "textposition": "bottom right",
-        "textfont": {"size": 10, "color": color["ink3"]}, "hoverinfo": "skip",
+        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "text": ["p50", "p90", "p99"], "hoverinfo": "skip",
+        "textposition": ["bottom right", "bottom right", "top left"], "textfont": {"size": 10, "color": color["ink3"]},
         "marker": {"size": [6, 6, 8], "color": [color["ink"], color["ink"], color["preempt"]],
                    "symbol": ["circle", "circle", "diamond"]},
     }  # fmt: skip

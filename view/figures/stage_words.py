@@ -41,10 +41,10 @@ def counts(
     for where, points, size in zip(("desktop", "phone"), spots, (18, 13), strict=True):
         for (x, y), word in zip(points, words, strict=True):
             sheet.texts(label(axes, "ink", size, weight=650), where, x=float(x), y=float(y), text=word, offsets=every)
-    x = desk.map.left - 26 + 16 + 10.2 * len(words[2][0].replace(",", "").replace(" ", "")) + 10
+    x = desk.map.left - 26 + wide(f"{scale.usable:,} / {scale.usable:,}", 18) + 4  # the longest, so it never moves
     numbers = np.array(free, np.int64)
     sheet.texts(
-        label(axes, "ink3", 11.5), "desktop", x=x + 4.0, y=28.0, text=numbers, prefix=text("stage.free_prefix"),
+        label(axes, "ink3", 11.5), "desktop", x=round(x, 1), y=28.0, text=numbers, prefix=text("stage.free_prefix"),
         suffix=text("stage.free_suffix"), offsets=every,
     )  # fmt: skip
 
@@ -53,20 +53,20 @@ def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text
     """The words of the wide layout."""
     title: dict[str, Any] = {"size": 12, "weight": 600}
     run, grid = place.running, place.map
+    beside = wide(f"{scale.drawn} / {history.timeline.scheduler.max_num_running:,}", 18) + 8
     size = history.timeline.cache.block_size
     per_map = text("stage.map_many", n=scale.per_cell) if scale.per_cell > 1 else text("stage.map_note", size=size)
     found = [
         note(text("stage.queue"), 0, 7, **title), note(text("stage.running"), run.left, 7, **title),
         note(text("stage.map"), grid.left - 26, 7, **title), note(per_map, grid.right, 28, size=10.5, anchor="right"),
         note(text("stage.queue_note", n=scale.per_line), 44, 28, size=11.5),
-        note(text("stage.running_note"), run.left + 84, 28, size=11.5) if scale.columns == 1 else
-        note(text("stage.running_note"), run.left + 100, 28, size=11.5),
+        note(text("stage.running_note"), run.left + beside, 28 if scale.columns == 1 else 26, size=11.5),
         note(text("stage.budget"), 0, place.budget.top + 5, **title),
     ]  # fmt: skip
-    ends = (310, 345) if scale.columns == 1 else (148, 173, 330, 355)
+    ends = (310, 345) if scale.columns == 1 else (144, 168, 326, 350)
     for x, word in zip(ends, ("now", "blocks") * scale.columns, strict=True):
         found.append(
-            note(text(f"stage.{word}"), run.left + x, 38 if scale.columns > 1 else 30, size=10.5, anchor="right")
+            note(text(f"stage.{word}"), run.left + x, 40 if scale.columns > 1 else 30, size=10.5, anchor="right")
         )
     rows, columns = scale.grid
     every = next(n for n in (1, 2, 4, 5, 8, 10, 20, 50) if rows / n <= 16)

@@ -8,46 +8,39 @@ from typing import Any
 import numpy as np
 
 from sched.metrics import PerRequest
-from sched.tails import dots, quantiles
-from sched.timeline import Timeline
-from view.figures.chart import Figure, above, diamond, figure, upright
+from sched.tails import Dots, dots, quantiles
+from sched.timeline import Floats, Timeline
+from view.figures.chart import Figure, above, diamond, figure, ticks, upright
 from view.palette import COLORS, Theme
 from view.text import Text
 
-BINS = 44
-MOST = 420
-"""Dots at most; of more requests, each dot stands for several, and the chart says so."""
+BINS = 56
+TALLEST = 20
+"""Dots on top of each other at most; how many more there are is written above."""
 
 
 def stall_dots(timeline: Timeline, each: PerRequest, text: Text, theme: Theme) -> Figure:
     """Stacked dots. x: longest time between two tokens of a request [ms, logarithmic], y: requests."""
     longest = each.max_itl * 1000
-    placed = dots(longest, each.num_preemptions > 0, BINS, MOST)
+    placed = dots(longest, each.num_preemptions > 0, BINS, TALLEST)
     marks = _marks(longest)
-    data = [
-        _trace(timeline, placed, longest, thrown, text, theme)
-        for thrown in (False, True)
-    ]  # fmt: skip
+    data = [_trace(timeline, placed, longest, thrown, text, theme) for thrown in (False, True)]
+    top = int(placed.level.max(initial=5))
     return figure(
-        data, theme, height=230, margin={"l": 16, "r": 16, "t": 42, "b": 38}, showlegend=True,
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": -0.16, "yanchor": "top", "itemclick": False},
+        data, theme, height=264, margin={"l": 16, "r": 16, "t": 56, "b": 62}, showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
         xaxis={"type": "log", "title": {"text": text("tabs.axis.longest_stall"), "standoff": 4}, "showgrid": False,
-               "tickvals": _ticks(longest), "ticktext": [f"{tick:,g}" for tick in _ticks(longest)]},
-        yaxis={"visible": False, "rangemode": "tozero", "fixedrange": True},
+               "range": _range(longest), **ticks(longest)},
+        yaxis={"visible": False, "range": [0, top + 2.2], "fixedrange": True},
         shapes=[upright(value, theme, color=color, dash=dash, width=1.2) for _, value, color, dash in marks],
-        annotations=_captions(marks, text, theme),
+        annotations=[*_captions(marks, text, theme), *_rest(placed, text, theme)],
     )  # fmt: skip
 
 
-def per_dot(each: PerRequest) -> int:
-    """How many requests a dot of the chart stands for at most."""
-    return max(-(-int((each.max_itl > 0).sum()) // MOST), 1)
-
-
-def _trace(timeline: Timeline, placed: Any, longest: Any, thrown: bool, text: Text, theme: Theme) -> dict[str, Any]:
+def _trace(timeline: Timeline, placed: Dots, longest: Floats, thrown: bool, text: Text, theme: Theme) -> dict[str, Any]:
     here = placed.marked == thrown
     request = placed.request[here].tolist()
-    plain = {"symbol": "circle", "size": 6, "color": COLORS[theme]["waiting"]}
+    plain = {"symbol": "circle", "size": 6, "line": {"width": 0}, "color": COLORS[theme]["waiting"]}
     return {
         "type": "scatter", "mode": "markers", "x": placed.center[here], "y": placed.level[here],
         "name": text("tabs.latency.preempted" if thrown else "tabs.latency.spared"),
@@ -57,7 +50,7 @@ def _trace(timeline: Timeline, placed: Any, longest: Any, thrown: bool, text: Te
     }  # fmt: skip
 
 
-def _marks(longest: Any) -> list[tuple[str, float, str, str]]:
+def _marks(longest: Floats) -> list[tuple[str, float, str, str]]:
     """What is marked with a line: name of its words, value [ms], colour, dash."""
     known = longest[~np.isnan(longest)]
     if not len(known):
@@ -82,11 +75,23 @@ def _captions(marks: list[tuple[str, float, str, str]], text: Text, theme: Theme
     return captions
 
 
-def _ticks(longest: Any) -> list[float]:
-    """1, 2, 5, 10, … between the shortest and the longest."""
+def _range(longest: Floats) -> list[float]:
+    """The ends of the axis, as logarithms, with room for whole dots."""
     known = longest[longest > 0]
     if not len(known):
-        return []
-    low, high = float(known.min()) / 1.5, float(known.max()) * 1.5
-    ticks = [digit * 10.0**power for power in range(-3, 8) for digit in (1, 2, 5)]
-    return [tick for tick in ticks if low <= tick <= high]
+        return [0.0, 1.0]
+    low, high = math.log10(float(known.min())), math.log10(float(known.max()))
+    room = max(0.04 * (high - low), 0.05)
+    return [low - room, high + room]
+
+
+def _rest(placed: Dots, text: Text, theme: Theme) -> list[dict[str, Any]]:
+    """How many more requests a stack stands for."""
+    return [
+        {
+            "x": math.log10(center), "y": TALLEST + 0.4, "yanchor": "bottom", "showarrow": False,
+            "text": text("tabs.latency.more", n=more), "font": {"size": 10.5, "color": COLORS[theme]["ink2"]},
+            "bgcolor": COLORS[theme]["bg"],
+        }
+        for center, more in zip(placed.more_center.tolist(), placed.more.tolist(), strict=True)
+    ]  # fmt: skip

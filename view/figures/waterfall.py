@@ -25,12 +25,13 @@ def split_bars(splits: Sequence[tuple[str, Split]], text: Text, theme: Theme) ->
     top = max((split.e2e for _, split in splits), default=1.0)
     labels = [_beside(row, label, split, text, theme) for row, (label, split) in enumerate(splits)]
     return figure(
-        data, theme, barmode="stack", height=52 * len(splits) + 74, bargap=0.62,
+        data, theme, barmode="stack", height=58 * len(splits) + 78, bargap=0.64,
         margin={"l": 8, "r": 8, "t": 8, "b": 58},
         xaxis={"title": {"text": text("tabs.axis.since_arrival"), "standoff": 2}, "range": [0, top * 1.02],
                "fixedrange": True},
         yaxis={"visible": False, "range": [len(splits) - 0.45, -0.75], "fixedrange": True},
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
+        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False,
+                "traceorder": "normal"},
         annotations=labels,
     )  # fmt: skip
 
