@@ -22,7 +22,8 @@ def simulate(
     """Run a scenario and return its timeline.
 
     workload: the requests, if they do not follow from the scenario (a trace of the user's own).
-    detail: off leaves out who ran in each step and which blocks they held; the numbers of the run need neither.
+    detail: off leaves out who ran in each step, which blocks they held, and how the shortage that keeps the head of
+        the queue out changes during a leap; the numbers of the run need none of it.
     reference: use the readable engine, not the fast one. They make the same timeline.
     Raises InputError if the scenario's parts do not fit together.
     """

@@ -1,0 +1,96 @@
+"""The fast engine makes the reference engine's timeline."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_scenarios import random_scenario
+from same_timeline import first_timeline_difference
+
+from sched.cases import case_config, case_requests
+from sched.engine import Engine, Limits, StepArrivals
+from sched.fast import FastEngine
+from sched.jsonl import read_lines
+from sched.metrics import summarize
+from sched.scenario import Scenario
+from sched.simulate import simulate
+from sched.step_time import Constant
+from sched.timeline import Timeline
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
+FEW = Limits(max_steps=4000, max_work=100_000)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.name)
+def test_on_every_golden_case(path: Path) -> None:
+    for number, gold in read_lines(str(path)):
+        config, cache = case_config(gold)
+        specs = case_requests(gold, config.max_model_len)
+        parts = (config, cache, Constant(), Limits(max_steps=2000))
+        runs = [kind(specs, StepArrivals(specs), *parts) for kind in (Engine, FastEngine)]
+        difference = first_timeline_difference(*[run.timeline(run.run()) for run in runs])
+        assert difference is None, f"case {number}: {difference}"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_on_random_timed_scenarios(seed: int) -> None:
+    scenario = random_scenario(seed)
+    if scenario is None:
+        return
+    reference, fast = simulate(scenario, limits=FEW, reference=True), simulate(scenario, limits=FEW)
+    assert first_timeline_difference(reference, fast) is None
+    assert same_summary(reference, fast)
+
+
+def same_summary(one: Timeline, other: Timeline) -> bool:
+    pairs = zip(numbers(one), numbers(other), strict=True)
+    return all(np.isclose(a, b, rtol=1e-9, equal_nan=True) for a, b in pairs)
+
+
+def numbers(timeline: Timeline) -> list[float]:
+    flat: list[float] = []
+    for value in dataclasses.astuple(summarize(timeline)):
+        flat += value if isinstance(value, tuple) else [value]
+    return flat
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_without_detail_the_numbers_are_the_same(seed: int) -> None:
+    scenario = Scenario().replace(num_gpu_blocks=700, num_requests=120, rate=20.0, seed=seed)
+    full, summary_only = simulate(scenario), simulate(scenario, detail=False)
+    assert np.array_equal(full.preemptions.step, summary_only.preemptions.step)
+    assert np.array_equal(full.steps.end, summary_only.steps.end)
+    assert same_summary(full, summary_only)
+    assert len(summary_only.blocks.step) == 0
+
+
+def test_it_leaps() -> None:
+    """Long answers of few requests: nearly all steps lie in leaps, so far fewer running lists are stored."""
+    timeline = simulate(Scenario().replace(num_requests=4, output_mean=1000, output_spread=0.2, rate=1.0, prompt_mean=100))
+    assert timeline.num_steps > 1000
+    assert len(timeline.runs.first) - 1 < 30
+
+
+@pytest.mark.parametrize("limits", [Limits(max_steps=137), Limits(max_work=1234)])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_limit_cuts_both_engines_at_the_same_step(seed: int, limits: Limits) -> None:
+    scenario = Scenario().replace(num_gpu_blocks=700, num_requests=60, rate=20.0, seed=seed)
+    runs = [simulate(scenario, limits=limits, reference=choice) for choice in (True, False)]
+    assert runs[0].end.how == "cut"
+    assert first_timeline_difference(*runs) is None
+
+
+def test_an_arrival_at_the_very_end_of_a_step_is_seen_by_both() -> None:
+    """0.25 s a step is exact in binary: arrivals fall on step ends, not near them."""
+    rows = tuple((arrival, 40, 60, 0) for arrival in (0.0, 0.25, 1.0, 2.5, 2.5, 7.75))
+    for asynchronous in (False, True):
+        scenario = Scenario().replace(source="table", rows=rows, step_time="constant", constant_step=0.25,
+                                      num_gpu_blocks=40, max_model_len=512, async_scheduling=asynchronous)  # fmt: skip
+        difference = first_timeline_difference(simulate(scenario, reference=True), simulate(scenario))
+        assert difference is None
