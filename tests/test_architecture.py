@@ -19,7 +19,7 @@ WITHOUT_NUMPY = [*CORE, "errors", "engine", "livelock", "cases", "jsonl", "capac
 THIRD_PARTY = {"numpy", "joblib"}
 MAY_IMPORT_STREAMLIT = (
     "pages/", "view/controls/", "view/frame.py", "view/player/component.py", "view/playground.py", "view/run.py",
-    "view/session.py", "view/shell/",
+    "view/session.py", "view/shell/", "view/tabs/",
 )  # fmt: skip
 
 
