@@ -16,6 +16,7 @@ from sched.errors import InputError
 COMMANDS = {  # each is a module of sched.commands, imported only when it is asked for
     "run": "run a scenario and print speed, latencies, preemptions, who paid, and what limits it",
     "case": "export a timed run as a case, so that vLLM's own scheduler can be run on it",
+    "replay": "replay a real GPU run and say how far the simulator's latencies are from it",
     "trace": "run cases and write what the scheduler decides in each step",
     "verify": "run the cases of golden traces and compare every field of every step",
     "bench": "measure the simulator's speed, in time per generated token",

@@ -26,6 +26,7 @@ LAYER_OPERATORS = {
     "act_fn": 1,
     "down_proj": 1,
 }
+MLP_OPERATORS = ("gate_up_proj", "act_fn", "down_proj")
 STEP_OPERATORS = ("embedding", "final_layernorm")
 SEQUENCE_OPERATORS = ("lm_head", "sampler")
 TABLE_TOKENS = 16_384
@@ -41,7 +42,7 @@ class Measured:
     Simplification: kernels run one after the other without gaps, and without vLLM's padding to CUDA-graph sizes.
 
     Attributes:
-        host: added to every step for what the kernels do not show [s].
+        host: added to every step for what the kernels do not show, or show too long [s].
         dense, head: by tokens and by sequences, embedding and lm_head included [s].
         contexts, rows: attention of n decodes alone: rows[n] at each of contexts [tokens -> s].
         mixed: attention of a chunk alone, and of a chunk together with decodes [s].
@@ -105,7 +106,7 @@ class Measured:
 
     def decode_line(self, num_decodes: int) -> None:
         """None: attention is a chain of lines in context, not one."""
-        return None
+        return
 
     def decode_run(self, num_decodes: int, decode_context: int, count: int) -> Seconds:
         """Durations [s] of count steps of the same decodes."""
@@ -117,30 +118,51 @@ class Measured:
         return durations
 
 
-def measured(profile: Profile, num_layers: int, host_overhead: float = 0.0, per_swapped_block: float = 0.0) -> Measured:
-    """The model that a profile gives for num_layers layers; host_overhead [s] is added to every step.
+def measured(
+    profile: Profile, num_layers: int, host_overhead: float = 0.0, per_swapped_block: float = 0.0,
+    communication: tuple[float, float] = (0.0, 0.0),
+) -> Measured:  # fmt: skip
+    """The model that a profile gives for num_layers layers.
 
+    host_overhead [s] is added to every step, beside the overhead that the profile itself states; communication is
+    what a step, and each token in it, adds for tensor parallelism [s], which the kernels do not show.
     Raises InputError if an operator is missing or the attention grid has holes.
     """
-    per_layer = [count * _table(profile, name, TABLE_TOKENS) for name, count in LAYER_OPERATORS.items()]
+    per_layer = [count * _table(profile, name, TABLE_TOKENS) for name, count in _layer_operators(profile).items()]
     once = [_table(profile, name, TABLE_TOKENS) for name in STEP_OPERATORS]
-    dense = num_layers * np.sum(per_layer, axis=0) + np.sum(once, axis=0)
+    dense = (num_layers * np.sum(per_layer, axis=0) + np.sum(once, axis=0)) * 1e-6
+    dense += communication[1] * np.arange(len(dense))
     head = np.sum([_table(profile, name, TABLE_SEQUENCES) for name in SEQUENCE_OPERATORS], axis=0)
     contexts, rows = decode_rows(profile.attention, TABLE_SEQUENCES)
     mixed = mixed_attention(profile.attention, num_layers * 1e-6)
     by = profile.about.get("measured_by", "an unknown source")
-    host = f"{host_overhead * 1e3:g} ms a step added for host work"
+    overhead = profile.overhead + host_overhead
     return Measured(
-        host=host_overhead,
-        dense=tuple((dense * 1e-6).tolist()),
+        host=overhead + communication[0],
+        dense=tuple(dense.tolist()),
         head=tuple((head * 1e-6).tolist()),
         contexts=tuple(contexts.tolist()),
         rows=tuple(tuple(row) for row in (rows * (num_layers * 1e-6)).tolist()),
         mixed=mixed,
         max_chunk=mixed.prefill.axes[0][-1],
         per_swapped_block=per_swapped_block,
-        source=f"Measured: kernel times of profile {profile.name}, by {by}; {host}.",
+        source=f"Measured: kernel times of profile {profile.name}, by {by}; "
+        f"{overhead * 1e3:g} ms a step beside them (fitted or given).",
     )
+
+
+def _layer_operators(profile: Profile) -> dict[str, int]:
+    """What a layer runs besides attention, and how often.
+
+    An operator that only this model has (qk_norm, moe) runs once in each layer; one that has its own kind of MLP runs
+    no dense one.
+    """
+    own = set(profile.dense) - set(LAYER_OPERATORS) - set(STEP_OPERATORS)
+    operators = {**LAYER_OPERATORS, **dict.fromkeys(sorted(own), 1)}
+    if own - {"qk_norm"} and not any(name in profile.dense for name in MLP_OPERATORS):
+        for name in MLP_OPERATORS:
+            del operators[name]
+    return operators
 
 
 def _table(profile: Profile, name: str, last: int) -> Floats:

@@ -218,8 +218,8 @@ def distribution(values: Floats, weights: Ints | None = None) -> Distribution:
         return Distribution(0, *[float("nan")] * 7)
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
-    mean = float(np.dot(values, counts) / total)
-    std = float(np.sqrt(np.dot((values - mean) ** 2, counts) / total))
+    mean = float((values * counts).sum() / total)  # not np.dot: its last digit depends on the processor
+    std = float(np.sqrt(((values - mean) ** 2 * counts).sum() / total))
     return Distribution(total, mean, std, float(values[-1]), *_percentiles(values, np.cumsum(counts)))
 
 
@@ -269,7 +269,7 @@ def _work(timeline: Timeline) -> dict[str, Any]:
         "cached_tokens": int(admissions.cached_tokens.sum(dtype=np.int64)),
         "rescued_tokens": int(admissions.rescued_tokens.sum(dtype=np.int64)),
         "recompute_tax": recomputed / computed if computed else 0.0,
-        "kv_use_mean": float(np.dot(use, length) / length.sum()) if length.sum() > 0 else 0.0,
+        "kv_use_mean": float((use * length).sum() / length.sum()) if length.sum() > 0 else 0.0,
         "kv_use_peak": float(use.max()) if len(use) else 0.0,
         "budget_use": float(per_step[busy].mean() / timeline.scheduler.max_num_batched_tokens) if busy.any() else 0.0,
     }

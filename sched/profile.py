@@ -10,12 +10,14 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +40,10 @@ class Profile:
 
     Attributes:
         name: the directory's name.
-        about: gpu, model and measured_by, as its profile.json says; empty if there is none.
+        about: gpu, model, device and measured_by, as its profile.json says, or model and device as the profiler's
+            meta.yaml does; empty if there is neither.
+        overhead: what a step takes beyond its kernels on the machine they were measured on [s]; negative if the kernels
+            were measured slower than they run. Fitted, see step_overhead_source in profile.json.
         dense, per_sequence: operator -> (sizes, times [us]), sizes ascending.
         attention: rows of (prefill_chunk, kv_prefill, n_decode, kv_decode, time [us]).
     """
@@ -48,6 +53,7 @@ class Profile:
     dense: Mapping[str, tuple[Floats, Floats]]
     per_sequence: Mapping[str, tuple[Floats, Floats]]
     attention: Floats
+    overhead: float = 0.0
 
 
 def read_profile(name: str) -> Profile:
@@ -59,18 +65,44 @@ def read_profile(name: str) -> Profile:
     if not name or not directory.is_dir():
         limit = f"give a directory, or one of {', '.join(PROFILES)}"
         raise InputError("no_such_file", field="profile", value=name or "(empty)", limit=limit)
-    about_path = directory / "profile.json"
-    try:
-        about = json.loads(about_path.read_text(encoding="utf-8")) if about_path.exists() else {}
-    except (OSError, ValueError) as error:
-        raise InputError("unreadable_file", where=about_path.name, value=error, limit=LIMIT) from None
+    about = _about(directory)
     return Profile(
         name=directory.name,
-        about=MappingProxyType({str(k): str(v) for k, v in about.items()} if isinstance(about, dict) else {}),
+        about=MappingProxyType({key: str(value) for key, value in about.items()}),
         dense=_operators(directory, "dense.csv", ("layer", "tokens", "time_us")),
         per_sequence=_operators(directory, "per_sequence.csv", ("layer", "sequences", "time_us")),
         attention=_attention(directory),
+        overhead=_overhead(about),
     )
+
+
+def _about(directory: Path) -> dict[str, Any]:
+    """What profile.json says; else what the profiler's own meta.yaml says of device and model."""
+    path, other = directory / "profile.json", directory / "meta.yaml"
+    try:
+        if path.exists():
+            about = json.loads(path.read_text(encoding="utf-8"))
+            return about if isinstance(about, dict) else {}
+        text = other.read_text(encoding="utf-8") if other.exists() else ""
+    except (OSError, ValueError) as error:
+        raise InputError("unreadable_file", where=path.name, value=error, limit=LIMIT) from None
+    found = {key: value.strip() for key, value in re.findall(r"(?m)^(gpu|model):(.*)$", text)}
+    about = {"device": found.get("gpu", ""), "model": found.get("model", "").rpartition("/")[2]}
+    return {key: value for key, value in about.items() if value}
+
+
+def _overhead(about: Mapping[str, Any]) -> float:
+    """The machine's constant [s]: the profile's own, or that of the bundled profile of the same device; else 0."""
+    found = about.get("step_overhead_ms")
+    if found is None and about.get("device"):
+        others = (_about(path) for path in PROFILES.values())
+        found = next((one.get("step_overhead_ms") for one in others if one.get("device") == about["device"]), None)
+    if found is None:
+        return 0.0
+    if isinstance(found, bool) or not isinstance(found, int | float) or not -1.0 <= found <= 1000.0:
+        where, limit = "profile.json", "a number of milliseconds, -1 to 1000"
+        raise InputError("bad_profile", where=where, field="step_overhead_ms", value=found, limit=limit)
+    return found / 1000
 
 
 def _rows(directory: Path, name: str, columns: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:

@@ -32,6 +32,13 @@ ATTENTION_EFFICIENCY = 0.6
 
 Measured on an RTX 4090: 0.62 for 2,048 tokens, 0.84 behind 16,384 more; on an RTX PRO 6000: 0.43 and 0.58.
 """
+MIXED_DECODE = 1.67
+"""How much longer reading the decodes' KV takes in a step that also has prefill.
+
+Measured: the median of both RTX profiles for 16 to 128 decodes of 256 to 2,048 tokens (1.2 to 3.8). One kernel serves
+both; it reads a decode's KV once for each query head, not once for each KV head. That is FlashAttention 2: other
+kernels may not pay it.
+"""
 WEIGHT_BYTES = 2
 
 
@@ -42,7 +49,7 @@ class Roofline:
     Simplification: pipeline stages run one after the other and a step passes through all of them, plus a hop between
     them: right for the latency of one token, but vLLM keeps as many batches in flight as there are stages.
     Simplification: experts are chosen evenly, so a step of n tokens reads 1 - (1 - k/E)^n of them.
-    Simplification: in a step with both prefill and decode the attention kernel is slower (up to 2 times) than here.
+    Simplification: in a step with both prefill and decode the decodes' attention is slower by one factor, MIXED_DECODE.
 
     Attributes:
         fixed: of every step [s].
@@ -77,14 +84,15 @@ class Roofline:
         if not tokens:
             return swap
         sequences = batch.num_prefills + decodes
-        base = self._base(tokens, sequences) + self.per_context * (batch.decode_context + batch.prefill_context)
-        return base + self.per_pair * batch.prefill_pairs + swap
+        slower = MIXED_DECODE if batch.prefill_tokens else 1.0
+        context = self.per_context * (batch.decode_context * slower + batch.prefill_context)
+        return self._base(tokens, sequences) + context + self.per_pair * batch.prefill_pairs + swap
 
     def _base(self, tokens: int, sequences: int) -> float:
         """What does not depend on context [s]."""
         memory = self.weights
         if self.experts:
-            memory += self.experts * (1.0 - self.expert_miss**tokens)
+            memory += self.experts * (1.0 - round(self.expert_miss**tokens, 12))  # rounded: maths libraries differ
         compute = self.per_token * tokens + self.per_sequence * sequences
         linear = self.per_token_linear * tokens + self.per_sequence_linear * sequences
         return self.fixed + math.sqrt(memory * memory + compute * compute) + linear
@@ -107,7 +115,7 @@ def roofline(hardware: HardwareConfig, block_size: int) -> Roofline:
     weight_bytes = model.weight_bits / 8
     head = model.embedding_params
     active = layers * (model.shared_params + model.experts_per_token * model.expert_params)
-    reduce_step, reduce_token = _all_reduce(hardware)
+    reduce_step, reduce_token = all_reduce(hardware)
     return Roofline(
         fixed=STEP_OVERHEAD + hardware.host_overhead + layers * LAYER_OVERHEAD + reduce_step,
         weights=(layers * model.shared_params * weight_bytes + head * WEIGHT_BYTES) / bandwidth,
@@ -129,17 +137,19 @@ def swap_seconds(hardware: HardwareConfig, block_size: int) -> float:
     return hardware.block_bytes(block_size) / (hardware.resolved_gpu().pcie_bandwidth * hardware.tensor_parallel_size)
 
 
-def _all_reduce(hardware: HardwareConfig) -> tuple[float, float]:
+def all_reduce(hardware: HardwareConfig, link: tuple[float, float] | None = None) -> tuple[float, float]:
     """Communication of a step and of each token in it [s].
 
     Two all-reduces a layer in a ring, each moving 2 (n-1)/n of the hidden states over each link; and one hop of the
     hidden states between pipeline stages.
+    link: its bandwidth [bytes/s] and latency [s], if not those of the GPU's table.
     """
     gpu, model = hardware.resolved_gpu(), hardware.resolved_model()
+    bandwidth, latency = link or (gpu.link_bandwidth, gpu.link_latency)
     tensor, hops = hardware.tensor_parallel_size, hardware.pipeline_parallel_size - 1
-    hidden = model.hidden_size * WEIGHT_BYTES / gpu.link_bandwidth
+    hidden = model.hidden_size * WEIGHT_BYTES / bandwidth
     reduces = 2 * model.num_layers if tensor > 1 else 0
-    return (reduces + hops) * gpu.link_latency, (reduces * 2 * (tensor - 1) / tensor + hops) * hidden
+    return (reduces + hops) * latency, (reduces * 2 * (tensor - 1) / tensor + hops) * hidden
 
 
 def _source(hardware: HardwareConfig) -> str:
