@@ -129,7 +129,7 @@ def test_the_script_is_one_module_without_imports() -> None:
 
 
 def test_no_module_hides_a_name_of_another() -> None:
-    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", source.script(), re.M)
+    names = re.findall(r"^(?:async )?(?:function|class|const|let) (\w+)", source.script(), re.MULTILINE)
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 

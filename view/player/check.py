@@ -7,7 +7,7 @@ from view.player.picture import UI_KEYS, AnyTrack, Area, Column, ImageTrack, Pic
 
 def check(picture: Picture) -> None:
     """Raise ValueError, naming field, value and what it should be, at the first contradiction."""
-    if not (picture.count > 0 and 0 <= picture.start and picture.start + picture.count <= picture.total):
+    if not (picture.count > 0 and picture.start >= 0 and picture.start + picture.count <= picture.total):
         raise ValueError(f"window [{picture.start}, +{picture.count}) does not lie in [0, {picture.total})")
     if missing := [key for key in UI_KEYS if key not in picture.ui]:
         raise ValueError(f"ui lacks {', '.join(missing)}")

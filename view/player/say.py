@@ -18,7 +18,4 @@ def say(style: Style, text: str, *, select: int | None = None, step: int | None 
 
 def plain(slot: str) -> str:
     """The slot's words without its markup."""
-    out = []
-    for part in slot.split(_OPEN):
-        out.append(part.split(_SPLIT)[-1])
-    return "".join(out).replace(_CLOSE, "")
+    return "".join(part.split(_SPLIT)[-1] for part in slot.split(_OPEN)).replace(_CLOSE, "")

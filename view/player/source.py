@@ -8,8 +8,8 @@ from view import palette
 
 HERE = Path(__file__).parent
 MODULES = ("wire", "theme", "frame", "figure", "grid", "slots", "dock", "pointer", "shot", "main")
-_IMPORT = re.compile(r"^import .*?;\n", re.M | re.S)
-_EXPORT = re.compile(r"^export (?=(async |class |const |function |let ))", re.M)
+_IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=(async |class |const |function |let ))", re.MULTILINE)
 
 
 @cache

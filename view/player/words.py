@@ -88,7 +88,8 @@ error: 그림을 그리지 못했습니다: {error}
 
 
 def _read(text: str) -> dict[str, str]:
-    return {key: word for key, word in (line.split(": ", 1) for line in text.strip().splitlines())}
+    lines = (line.partition(": ") for line in text.strip().splitlines())
+    return {key: word for key, _, word in lines}
 
 
 _WORDS = {"en": _read(_EN), "ko": _read(_KO)}
