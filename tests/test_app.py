@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,8 @@ SMALL = "smallest_preemption"
 
 
 @pytest.fixture(autouse=True)
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCHED_WORKERS", "0")
-    yield
 
 
 def opened(**query: str) -> AppTest:

@@ -67,7 +67,8 @@ def test_what_goes_into_a_link_comes_out_of_it(
 
 garbage = some.dictionaries(
     some.sampled_from([*SETTINGS, "v", "preset", "step", "r", "lang"]) | some.text(max_size=12),
-    some.text(max_size=30) | some.sampled_from(["1e999", "nan", "-1", "0", "inf", "٣", "1" * 5000, "true", "0,1,1", "{}"]),
+    some.text(max_size=30)
+    | some.sampled_from(["1e999", "nan", "-1", "0", "inf", "٣", "1" * 5000, "true", "0,1,1", "{}"]),
     max_size=8,
 )
 

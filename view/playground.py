@@ -19,9 +19,12 @@ from view.player.picture import Caption
 from view.player.words import words
 from view.run import Run, keep, run, window
 from view.share import Place, query_string
+from view.tabs import tabs
 from view.text import Text, translator
 from view.verdict import verdict
 
+PARTS = ("board", "tabs")
+"""What is drawn again when the visitor moves about in a run."""
 WINDOW = 300
 """Steps in one window: what the player is sent at once."""
 FILE_STEPS = 600
@@ -58,8 +61,8 @@ def _help(text: Text) -> None:
     """Words, in the order in which they appear."""
     with st.popover(text("shell.help")):
         entries = (
-            "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume", "recompute",
-            "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
+            "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume",
+            "recompute", "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
         )  # fmt: skip
         lines = [f"- `{name.replace('_', ' ')}` {text(f'glossary.{name}')}" for name in entries]
         st.markdown("\n".join(lines))
@@ -82,21 +85,58 @@ def _standalone(language: str, done: Run, place: Place) -> str:
     return standalone(payload, title=title, language=language, step=step, selected=place.selected)
 
 
-@st.fragment
+@st.fragment(key="board")
 def board(language: str, done: Run) -> None:
-    """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this part."""
+    """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this and the tabs."""
     place = session.place()
-    total = done.timeline.num_steps
-    goto, wish = session.destination()
-    step = min(step_of(place, done) if wish is None else wish, total - 1)
-    wanted = st.session_state.get("wanted")
-    here = min(step if wanted is None else wanted, total - 1)
-    selected = place.selected if place.selected is not None and place.selected < len(done.workload.requests) else None
+    token, wish = session.destination()
+    last = max(0, done.timeline.num_steps - 1)
+    step = min(step_of(place, done) if wish is None else wish, last)
+    first = _first_step(name_of(done, language), token, step)
     player(
-        payload_of(done, language, place.preset, here // WINDOW * WINDOW, WINDOW), key="player", goto=(goto, step),
-        selected=selected, on_step=_rested, on_select=_selected, on_want=_wants,
-    )  # fmt: skip
+        payload_of(done, language, place.preset, first, WINDOW),
+        key="player",
+        goto=(token, step),
+        selected=_present(place.selected, done),
+        on_step=_rested,
+        on_select=_selected,
+        on_want=_wants,
+    )
     shell.address()
+
+
+@st.fragment(key="tabs")
+def below(language: str, done: Run) -> None:
+    """The tabs under the picture; a click in them leads the player to a request or a step."""
+    place = session.place()
+    tabs(
+        done,
+        translator(language),
+        step=step_of(place, done),
+        selected=_present(place.selected, done),
+        on_select=_select,
+        on_step=_lead,
+    )
+
+
+def _first_step(name: str, token: str, step: int) -> int:
+    """Where the window begins: at what the player asks for, else as before, else around the step it is sent to."""
+    state = st.session_state
+    wanted = state.pop("wanted", None)
+    before = state.get("sent", ("", "", 0))
+    if wanted is not None:
+        first = wanted // WINDOW * WINDOW
+    elif before[:2] == (name, token):
+        first = before[2]
+    else:
+        first = step // WINDOW * WINDOW
+    state["sent"] = (name, token, first)
+    return int(first)
+
+
+def _present(selected: int | None, done: Run) -> int | None:
+    """The selected request, if this run has it."""
+    return selected if selected is not None and selected < len(done.workload.requests) else None
 
 
 def step_of(place: Place, done: Run) -> int:
@@ -138,16 +178,25 @@ def _rested() -> None:
     step = st.session_state["player"]["step"]
     if step is not None:
         session.note(step=int(step))
+        st.rerun(PARTS)
 
 
 def _selected() -> None:
     chosen = st.session_state["player"]["select"]
     if chosen is not None:
-        session.note(selected=chosen["id"])
+        _select(chosen["id"])
+
+
+def _select(request: int | None) -> None:
+    session.note(selected=request)
+    st.rerun(PARTS)
+
+
+def _lead(step: int) -> None:
+    session.note(step=step)
+    session.go_to(step)
+    st.rerun(PARTS)
 
 
 def _wants() -> None:
-    wanted = st.session_state["player"]["want"]
-    st.session_state["wanted"] = None if wanted is None else int(wanted)
-
-
+    st.session_state["wanted"] = st.session_state["player"]["want"]

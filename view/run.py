@@ -121,13 +121,15 @@ def _pool() -> Executor | None:
     count = int(os.environ.get("SCHED_WORKERS", WORKERS))
     if count <= 0:
         return None
-    return ProcessPoolExecutor(count)
+    pool: Executor = ProcessPoolExecutor(count)
+    return pool
 
 
 @st.cache_resource(show_spinner=False)
 def warm() -> None:
     """Once a server: put plotly.js where browsers get it, start the workers, and keep what was imported out of the
-    garbage collections after each rerun."""
+    garbage collections after each rerun.
+    """
     publish()
     pool = _pool()
     if pool is not None:
