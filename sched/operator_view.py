@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sched.server_stats import (
     IterationStats,
@@ -160,33 +159,33 @@ def _hidden(shown: Longs, timeline: Timeline, interval: float) -> tuple[Hidden, 
     ended = _interval_of(steps.end, interval)
     stall_ended = _interval_of(gaps.end, interval)
     use = 1 - steps.free_blocks / timeline.cache.num_usable_blocks
+    first, last = np.searchsorted(ended, shown), np.searchsorted(ended, shown + 1)
+    recomputed = np.concatenate([[0], np.cumsum(steps.recompute_tokens, dtype=np.int64)])
     result = []
-    for k in shown.tolist():
-        rows = slice(*np.searchsorted(ended, [k, k + 1]).tolist())
-        some = steps.num_waiting[rows]
-        length, who = _longest(gaps, stall_ended == k)
-        result.append(
-            Hidden(int((thrown == k).sum()), int(steps.recompute_tokens[rows].sum(dtype=np.int64)), length, who,
-                   int(some.max()) if len(some) else 0, float(use[rows].max()) if len(some) else 0.0)
-        )  # fmt: skip
+    for k, low, high in zip(shown.tolist(), first.tolist(), last.tolist(), strict=True):
+        preempted = int(np.searchsorted(thrown, k + 1) - np.searchsorted(thrown, k))
+        length, who = _longest(gaps, slice(*np.searchsorted(stall_ended, [k, k + 1]).tolist()))
+        peaks = (int(steps.num_waiting[low:high].max()), float(use[low:high].max())) if high > low else (0, 0.0)
+        result.append(Hidden(preempted, int(recomputed[high] - recomputed[low]), length, who, *peaks))
     return tuple(result)
 
 
-def _longest(gaps: Stalls, here: NDArray[np.bool_]) -> tuple[float, int]:
-    rows = np.flatnonzero(here)
-    if not len(rows):
+def _longest(gaps: Stalls, rows: slice) -> tuple[float, int]:
+    """The longest of some stalls [s] and whose it was; 0 and -1 if there are none."""
+    lengths = gaps.end[rows] - gaps.start[rows]
+    if not len(lengths):
         return 0.0, -1
-    row = rows[np.argmax(gaps.end[rows] - gaps.start[rows])]
-    return float(gaps.end[row] - gaps.start[row]), int(gaps.request[row])
+    row = int(np.argmax(lengths))
+    return float(lengths[row]), int(gaps.request[rows][row])
 
 
-def iteration_lines(timeline: Timeline, first: int = 0, last: int | None = None, v2_runner: bool = True) -> list[str]:
+def iteration_lines(history: History, first: int = 0, last: int | None = None, v2_runner: bool = True) -> list[str]:
     """The lines of --enable-logging-iteration-details for the steps [first, last) that computed anything.
 
     v2_runner: whether vLLM runs its V2 model runner, 0.33.0's default. It hands a resumed request to the worker as a
     new one, so its first chunk counts as context; the old runner counts it as generation.
     """
-    steps, history = timeline.steps, History(timeline)
+    timeline, steps = history.timeline, history.timeline.steps
     last = timeline.num_steps if last is None else min(last, timeline.num_steps)
     computed = steps.prefill_tokens + steps.decode_tokens + steps.recompute_tokens
     number = np.cumsum(computed > 0) - 1

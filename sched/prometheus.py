@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sched.capacity import max_concurrency
 from sched.request_stats import FinishedStats, finished_stats, first_tokens
-from sched.server_stats import iteration_stats, scheduler_stats
+from sched.server_stats import IterationStats, SchedulerStats, iteration_stats, scheduler_stats
 from sched.stalls import token_gaps
 from sched.timeline import Floats, Timeline
 
@@ -62,11 +62,11 @@ def prometheus_metrics(timeline: Timeline, at: float | None = None, model_name: 
     """All metrics at a moment [s], in vLLM's order; the end of the run if none is given."""
     now = timeline.duration if at is None else at
     engine = {"model_name": model_name, "engine": "0"}
-    done = finished_stats(timeline, now)
+    done, state, told = finished_stats(timeline, now), scheduler_stats(timeline), iteration_stats(timeline)
     return [
-        *_gauges(timeline, now, engine),
-        *_counters(timeline, now, engine, len(done.at)),
-        *_histograms(timeline, now, engine, done),
+        *_gauges(timeline, state, now, engine),
+        *_counters(state, told, now, engine, len(done.at)),
+        *_histograms(timeline, told, now, engine, done),
         _cache_config_info(timeline),
     ]
 
@@ -95,9 +95,8 @@ def _number(value: float) -> str:
     return text
 
 
-def _gauges(timeline: Timeline, now: float, engine: Labels) -> Iterator[Metric]:
+def _gauges(timeline: Timeline, state: SchedulerStats, now: float, engine: Labels) -> Iterator[Metric]:
     """The scheduler's state after the last output."""
-    state = scheduler_stats(timeline)
     last = int(np.searchsorted(state.at, now, side="right")) - 1
     running, waiting = (int(state.running[last]), int(state.waiting[last])) if last >= 0 else (0, 0)
     usage = 1 - int(state.free_blocks[last]) / timeline.cache.num_usable_blocks if last >= 0 else 0.0
@@ -122,9 +121,9 @@ def _samples(suffix: str, engine: Labels, values: Mapping[str, float], label: st
     )  # fmt: skip
 
 
-def _counters(timeline: Timeline, now: float, engine: Labels, finished: int) -> Iterator[Metric]:
-    state, told = scheduler_stats(timeline), iteration_stats(timeline)
-
+def _counters(
+    state: SchedulerStats, told: IterationStats, now: float, engine: Labels, finished: int
+) -> Iterator[Metric]:
     def counter(name: str, text: str, values: Mapping[str, float], label: str = "") -> Metric:
         return Metric(f"vllm:{name}", "counter", text, _samples("_total", engine, values, label))
 
@@ -154,9 +153,11 @@ def _counters(timeline: Timeline, now: float, engine: Labels, finished: int) -> 
                   "finished_reason")  # fmt: skip
 
 
-def _histograms(timeline: Timeline, now: float, engine: Labels, done: FinishedStats) -> Iterator[Metric]:
+def _histograms(
+    timeline: Timeline, told: IterationStats, now: float, engine: Labels, done: FinishedStats
+) -> Iterator[Metric]:
     """All histograms but the first two need a finished request: the unfinished are not in them."""
-    told, gaps, first = iteration_stats(timeline), token_gaps(timeline), first_tokens(timeline)
+    gaps, first = token_gaps(timeline), first_tokens(timeline)
     heard, ended = told.at <= now, gaps.end <= now
     lengths = one_two_five(timeline.scheduler.max_model_len)
 

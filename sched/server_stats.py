@@ -107,10 +107,10 @@ def iteration_stats(timeline: Timeline) -> IterationStats:
 def tokens_per_step(timeline: Timeline) -> Longs:
     """Tokens that each step gave to all requests together [tokens]."""
     tokens = timeline.tokens
-    change = np.zeros(timeline.num_steps + 1, np.int64)
-    np.add.at(change, tokens.first, 1)
-    np.add.at(change, tokens.first + tokens.count, -1)
-    return np.cumsum(change)[:-1]
+    size = timeline.num_steps + 1
+    change = np.bincount(tokens.first, minlength=size) - np.bincount(tokens.first + tokens.count, minlength=size)
+    per_step: Longs = np.cumsum(change)[:-1]
+    return per_step
 
 
 def first_token_steps(timeline: Timeline) -> Ints:
@@ -193,8 +193,8 @@ def _used(timeline: Timeline, intervals: tuple[Ints, Ints, Longs]) -> Longs:
         reach = np.concatenate([[-1], np.maximum.accumulate(stop)[:-1]])
         start = np.maximum(start, reach)  # what an earlier holder of the same block covers already counts once
         real = stop > start
-        np.add.at(change, start[real] % width, 1)
-        np.add.at(change, stop[real] % width, -1)
+        base = block[order].astype(np.int64)[real] * width
+        change += np.bincount(start[real] - base, minlength=width) - np.bincount(stop[real] - base, minlength=width)
     return np.cumsum(change)[:-1]
 
 

@@ -57,9 +57,9 @@ class TokenGaps:
 def token_gaps(timeline: Timeline) -> TokenGaps:
     """Every time between two tokens of a request: from step to step (many requests wait the same), and the stalls."""
     tokens, end = timeline.tokens, timeline.steps.end
-    change = np.zeros(timeline.num_steps + 1, np.int64)
-    np.add.at(change, tokens.first + 1, 1)
-    np.add.at(change, np.minimum(tokens.first + tokens.count, timeline.num_steps), -1)
+    size = timeline.num_steps + 1
+    change = np.bincount(tokens.first + 1, minlength=size + 1)[:size]
+    change = change - np.bincount(np.minimum(tokens.first + tokens.count, timeline.num_steps), minlength=size)
     waited = np.cumsum(change)[:-1]
     step = np.flatnonzero(waited > 0)
     torn = stalls(timeline)

@@ -17,6 +17,7 @@ from sched.cases import run_case
 from sched.operator_view import hit_rates, iteration_lines, operator_log
 from sched.prometheus import metrics_text, one_two_five, prometheus_metrics
 from sched.server_stats import SchedulerStats, iteration_stats, preemptions_heard, scheduler_stats, used_blocks_after
+from sched.snapshot import History
 from sched.timeline import Timeline
 
 GOLD = Path(__file__).parent / "operator_view" / "vllm_0.33.0.jsonl.gz"
@@ -79,7 +80,9 @@ def test_log_lines_and_metrics_are_those_of_vllms_own_loggers(given: dict[str, A
     theirs = [(at, text) for at, level, text in given["lines"] if level == "INFO" and "Iteration" not in text]
     assert [(line.at, line.text) for line in log.lines] == theirs
     iterations = [without_elapsed(text) for _, _, text in given["lines"] if "Iteration" in text]
-    assert [without_elapsed(line) for line in iteration_lines(timeline, v2_runner=given["v2_runner"])] == iterations
+    assert [
+        without_elapsed(line) for line in iteration_lines(History(timeline), v2_runner=given["v2_runner"])
+    ] == iterations
     ours = samples(metrics_text(timeline))
     gold = samples(given["prometheus"])
     assert ours.keys() - gold.keys() == set()
@@ -198,7 +201,10 @@ def test_scheduler_stats_of_a_drained_engine_are_zero() -> None:
 
 def test_a_resumed_request_is_context_on_the_v2_runner_and_generation_on_the_old_one() -> None:
     timeline = smallest_preemption()
-    (new,), (old,) = iteration_lines(timeline, 35, 36), iteration_lines(timeline, 35, 36, v2_runner=False)
+    (new,), (old,) = (
+        iteration_lines(History(timeline), 35, 36),
+        iteration_lines(History(timeline), 35, 36, v2_runner=False),
+    )
     assert ITERATION.fullmatch(new) and ITERATION.fullmatch(old)
     assert "1 context requests, 49 context tokens, 0 generation requests, 0 generation tokens" in new
     assert "0 context requests, 0 context tokens, 1 generation requests, 49 generation tokens" in old

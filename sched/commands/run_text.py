@@ -10,6 +10,7 @@ from sched.batch import StepTime
 from sched.metrics import Distribution, PerRequest, Summary
 from sched.operator_view import operator_log
 from sched.scenario import Scenario, Targets
+from sched.tails import costliest
 from sched.timeline import Timeline
 from sched.verdict import Verdict
 from sched.workload import Workload
@@ -95,7 +96,7 @@ def _preemptions(timeline: Timeline, summary: Summary, each: PerRequest, label: 
         f"(recompute tax {summary.recompute_tax:.1%}), {summary.rescued_tokens:,} spared by the prefix cache"
     )
     yield f"who paid ({label}):"
-    for index in worst_victims(each, WORST):
+    for index in costliest(each, WORST):
         yield (
             f"  {timeline.request_id(index):<8} thrown out {each.num_preemptions[index]} times, "
             f"lost {each.lost_tokens[index]:,} tokens, waited {each.preempted[index]:.2f} s and recomputed "
@@ -105,13 +106,6 @@ def _preemptions(timeline: Timeline, summary: Summary, each: PerRequest, label: 
 
 def _seconds(value: float) -> str:
     return "time, unfinished" if np.isnan(value) else f"{value:.2f} s"
-
-
-def worst_victims(each: PerRequest, count: int) -> list[int]:
-    """The requests that lost most time to preemptions, waiting and recomputing, the worst first."""
-    cost = np.where(each.num_preemptions > 0, each.preempted + each.recompute, -1.0)
-    order = np.lexsort((np.arange(len(cost)), -cost))[:count]
-    return [int(index) for index in order if each.num_preemptions[index] > 0]
 
 
 def log_text(timeline: Timeline) -> str:

@@ -15,6 +15,8 @@ from view.palette import COLORS, Theme
 from view.text import Text
 
 BINS = 56
+CLOSE = 0.12
+"""Logarithms nearer than this cannot both be labelled."""
 TALLEST = 20
 """Dots on top of each other at most; how many more there are is written above."""
 
@@ -31,7 +33,7 @@ def stall_dots(timeline: Timeline, each: PerRequest, text: Text, theme: Theme) -
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
         xaxis={"type": "log", "title": {"text": text("tabs.axis.longest_stall"), "standoff": 4}, "showgrid": False,
                "range": _range(longest), **ticks(longest)},
-        yaxis={"visible": False, "range": [0, top + 2.2], "fixedrange": True},
+        yaxis={"visible": False, "range": [0, top + 3.4], "fixedrange": True},
         shapes=[upright(value, theme, color=color, dash=dash, width=1.2) for _, value, color, dash in marks],
         annotations=[*_captions(marks, text, theme), *_rest(placed, text, theme)],
     )  # fmt: skip
@@ -86,12 +88,18 @@ def _range(longest: Floats) -> list[float]:
 
 
 def _rest(placed: Dots, text: Text, theme: Theme) -> list[dict[str, Any]]:
-    """How many more requests a stack stands for."""
+    """How many more requests the stacks stand for; stacks side by side share one label."""
+    labels: list[tuple[float, int]] = []
+    for center, more in zip(placed.more_center.tolist(), placed.more.tolist(), strict=True):
+        if labels and math.log10(center) - labels[-1][0] < CLOSE:
+            labels[-1] = (labels[-1][0], labels[-1][1] + more)
+        else:
+            labels.append((math.log10(center), more))
     return [
         {
-            "x": math.log10(center), "y": TALLEST + 0.4, "yanchor": "bottom", "showarrow": False,
+            "x": place, "y": TALLEST + 0.6, "yanchor": "bottom", "showarrow": False,
             "text": text("tabs.latency.more", n=more), "font": {"size": 10.5, "color": COLORS[theme]["ink2"]},
-            "bgcolor": COLORS[theme]["bg"],
+            "bgcolor": COLORS[theme]["bg"], "borderpad": 0,
         }
-        for center, more in zip(placed.more_center.tolist(), placed.more.tolist(), strict=True)
+        for place, more in labels
     ]  # fmt: skip

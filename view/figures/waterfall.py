@@ -78,7 +78,7 @@ def cascade(
         xaxis={"title": {"text": text("tabs.axis.since_arrival")}, "range": [-end * 0.01, end * 1.01]},
         yaxis={"range": [4.6, -0.6], "tickvals": list(range(5)), "ticktext": names, "showgrid": False,
                "fixedrange": True},
-        shapes=head, annotations=[*_totals(intervals, end, theme), *_askers(timeline, losses, start, text, theme)],
+        shapes=head, annotations=[*_totals(intervals, end, theme), *_askers(timeline, losses, start, end, text, theme)],
     )  # fmt: skip
 
 
@@ -107,17 +107,20 @@ def _losses(timeline: Timeline, losses: Sequence[Loss], start: float, text: Text
 
 
 def _askers(
-    timeline: Timeline, losses: Sequence[Loss], start: float, text: Text, theme: Theme
+    timeline: Timeline, losses: Sequence[Loss], start: float, end: float, text: Text, theme: Theme
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Whose need of blocks threw it out, beside the first diamonds."""
-    return [
-        {
-            "x": one.at - start, "y": int(Phase.PREEMPTED), "xanchor": "right", "xshift": -8, "showarrow": False,
+    """Whose need of blocks threw it out: before the diamond, or after the wait if there is no room before it."""
+    words = []
+    for one in losses[:NAMED_LOSSES]:
+        before, back = one.at - start, one.resumed_at - start
+        late = before > end / 2 or back != back
+        place = {"x": before, "xanchor": "right", "xshift": -8} if late else {"x": back, "xanchor": "left", "xshift": 4}
+        words.append({
+            **place, "y": int(Phase.PREEMPTED), "showarrow": False,
             "text": text("tabs.request.by", asker=timeline.request_id(one.asker), needed=one.needed),
             "font": {"size": 10, "color": COLORS[theme]["preempt-text"]},
-        }
-        for one in losses[:NAMED_LOSSES]
-    ]  # fmt: skip
+        })  # fmt: skip
+    return words
 
 
 def _totals(intervals: Sequence[Interval], end: float, theme: Theme) -> list[dict[str, Any]]:
