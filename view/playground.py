@@ -42,11 +42,8 @@ def header(frame: Frame) -> Run:
     with st.container(horizontal=True, vertical_alignment="center", key="top"):
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
         _help(text)
-        file = st.container(width="content")
     with st.spinner(text("shell.simulating")):
         done = run(frame.planned)
-    with file:
-        _file(frame, done)
     head, attempt = (html.escape(part) for part in verdict(done, text))
     st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
     ended = end_text(done.timeline, text)
@@ -68,13 +65,20 @@ def _help(text: Text) -> None:
         st.markdown("\n".join(lines))
 
 
-def _file(frame: Frame, done: Run) -> None:
-    """The picture as one file; made when the button is pressed."""
-    st.download_button(
-        frame.text("shell.file"), lambda: _standalone(frame.language, done, session.place()),
-        file_name=f"{session.place().preset}.html", mime="text/html", on_click="ignore", key="w.file",
-        help=frame.text("shell.file_help"),
-    )  # fmt: skip
+def _file(language: str, done: Run, place: Place) -> None:
+    """Where the requests come from, and the picture as one file, which is made when the button is pressed."""
+    text = translator(language)
+    with st.container(horizontal=True, vertical_alignment="center", key="file"):
+        st.caption(text("shell.source", source=done.workload.source))
+        st.download_button(
+            text("shell.file"),
+            lambda: _standalone(language, done, place),
+            file_name=f"{place.preset}.html",
+            mime="text/html",
+            on_click="ignore",
+            key="w.file",
+            help=text("shell.file_help"),
+        )
 
 
 def _standalone(language: str, done: Run, place: Place) -> str:
@@ -103,6 +107,7 @@ def board(language: str, done: Run) -> None:
         on_want=_wants,
     )
     shell.address()
+    _file(language, done, place)
 
 
 @st.fragment(key="tabs")

@@ -1,0 +1,197 @@
+"""The Playground in a real browser: links, the address, back and forward, languages, both themes, a phone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.app_site import app_site
+from tests.browser.player_site import CHROMIUM, browser
+
+pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
+LONG = 60_000  # [ms]; the machine may be busy
+SMALL = "?v=1&preset=smallest_preemption"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with app_site(workers=0) as (where, _):
+        yield where
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@contextmanager
+def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """A page in a fresh profile. At the end: no error in its console, no request to another host."""
+    context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
+    page = context.new_page()
+    errors: list[str] = []
+    hosts: set[str] = set()
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.goto(url)
+    painted(page)
+    yield page
+    here = urlsplit(url).netloc
+    context.close()
+    assert not errors
+    assert hosts - {""} == {here}, "everything comes from this server"
+
+
+def painted(page: Page) -> None:
+    page.wait_for_selector(".sx .main-svg", timeout=LONG)
+    page.wait_for_selector(".kpi", timeout=LONG)
+
+
+def query(page: Page) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(page.url).query))
+
+
+def until(page: Page, holds: Callable[[], bool]) -> None:
+    """Wait for something that the page will come to."""
+    for _ in range(LONG // 100):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"it did not come to that; address {page.url}")
+
+
+def blocks(page: Page, name: str = "KV blocks") -> str:
+    return page.get_by_role("slider", name=name).get_attribute("aria-valuetext") or ""
+
+
+def press(page: Page, key: str, name: str = "KV blocks") -> None:
+    page.get_by_role("slider", name=name).focus()
+    page.keyboard.press(key)
+
+
+def step(page: Page) -> int:
+    return int("".join(page.locator(".sx-flaps").inner_text().split()))
+
+
+def test_a_slider_changes_the_picture_and_the_address_and_a_reload_gives_the_same(
+    chromium: Browser, address: str
+) -> None:
+    with visit(chromium, address + SMALL) as page:
+        before = page.locator(".kpi").inner_text()
+        press(page, "ArrowRight")
+        until(page, lambda: query(page).get("num_gpu_blocks") == "17")
+        until(page, lambda: page.locator(".kpi").inner_text() != before)
+        after = page.locator(".kpi").inner_text()
+        page.reload()
+        painted(page)
+        until(page, lambda: page.locator(".kpi").inner_text() == after)
+        assert blocks(page) == "17"
+
+
+def test_back_and_forward_walk_through_the_changes(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        press(page, "ArrowRight")
+        until(page, lambda: query(page).get("num_gpu_blocks") == "17")
+        page.wait_for_timeout(1500)
+        press(page, "ArrowRight")
+        until(page, lambda: query(page).get("num_gpu_blocks") == "33")
+        page.wait_for_timeout(1500)
+        page.go_back()
+        until(page, lambda: blocks(page) == "17")
+        page.go_back()
+        until(page, lambda: blocks(page) == "7")
+        page.go_forward()
+        until(page, lambda: blocks(page) == "17")
+        assert query(page)["num_gpu_blocks"] == "17"
+
+
+def test_a_cold_deep_link_opens_its_scenario_step_and_language(chromium: Browser) -> None:
+    with app_site(workers=0) as (fresh, _):
+        link = f"{fresh}{SMALL}&max_num_seqs=8&step=20&r=1&lang=ko"
+        with visit(chromium, link) as page:
+            until(page, lambda: step(page) == 20)
+            expect(page.locator(".shell-crumb")).to_contain_text("가장 작은 선점")
+            assert blocks(page, "동시에 실행할 request") == "8"
+            until(page, lambda: query(page).get("r") == "1")
+
+
+def test_the_step_goes_into_the_address_without_an_entry_in_the_history(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        entries = page.evaluate("history.length")
+        page.locator(".sx").first.focus()
+        page.keyboard.press("n")
+        until(page, lambda: query(page).get("step") == "15")
+        assert page.evaluate("history.length") == entries
+
+
+def test_another_language_keeps_the_place(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}{SMALL}&step=20&max_num_seqs=8") as page:
+        until(page, lambda: step(page) == 20)
+        page.get_by_role("button", name="한국어").click()
+        until(page, lambda: query(page).get("lang") == "ko")
+        expect(page.locator(".shell-crumb")).to_contain_text("가장 작은 선점", timeout=LONG)
+        page.wait_for_timeout(1000)
+        assert step(page) == 20 and query(page)["max_num_seqs"] == "8"
+
+
+def test_a_bad_link_says_so_and_the_page_still_works(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}{SMALL}&rate=abc&num_gpu_blocks=-5&what=<b>x</b>") as page:
+        warning = page.get_by_text("could not be read")
+        expect(warning).to_be_visible()
+        assert page.locator("[data-testid=stAlert] b").count() == 0
+        press(page, "ArrowRight")
+        until(page, lambda: query(page).get("num_gpu_blocks") == "17")
+        expect(warning).to_be_hidden(timeout=LONG)
+
+
+def test_the_hint_goes_for_good(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        for _ in range(3):
+            page.locator(".shell-hint .shell-button").click()
+        expect(page.locator(".shell-hint")).to_have_count(0)
+        page.reload()
+        painted(page)
+        page.wait_for_timeout(1000)
+        expect(page.locator(".shell-hint")).to_have_count(0)
+
+
+def test_two_tabs_do_not_disturb_each_other(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as one:
+        other = one.context.new_page()
+        other.goto(address + SMALL)
+        painted(other)
+        press(one, "ArrowRight")
+        until(one, lambda: query(one).get("num_gpu_blocks") == "17")
+        assert blocks(other) == "7"
+        other.close()
+
+
+@pytest.mark.parametrize("language", ["ko-KR", "en-US"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(chromium: Browser, address: str, scheme: str, language: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme, "locale": language}
+    with visit(chromium, address + SMALL, **phone) as page:
+        page.wait_for_timeout(1000)
+        widths = "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
+        assert max(page.evaluate(widths)) <= 390
+
+
+def test_the_file_plays_without_a_server(chromium: Browser, address: str, tmp_path: Path) -> None:
+    with visit(chromium, address + SMALL) as page:
+        with page.expect_download(timeout=LONG) as waiting:
+            page.get_by_role("button", name="Save as HTML").click()
+        file = tmp_path / "run.html"
+        waiting.value.save_as(file)
+        alone = page.context.new_page()
+        alone.goto(file.as_uri())
+        alone.wait_for_selector(".sx .main-svg", timeout=LONG)
+        assert step(alone) == 14
+        alone.close()
