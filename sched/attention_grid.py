@@ -120,9 +120,14 @@ def mixed_attention(attention: Floats, scale: float) -> MixedAttention:
     both = attention[chunk & decodes]
     beside = both[(both[:, 0] == both[:, 0].min(initial=np.inf)) & (both[:, 1] == 0)] if len(both) else both
     few = grid_of(beside[:, 2:], scale)
-    parts = [prefill((c, k)) + few((n, d)) for c, k, n, d in both[:, :4].tolist()]
-    ratios = np.column_stack([both[:, :4], both[:, 4] * scale / np.maximum(parts, 1e-12)])
-    return MixedAttention(prefill, few, grid_of(ratios, 1.0))
+    alone = {(c, k): time for c, k, _, _, time in attention[chunk & ~decodes].tolist()}
+    least = {(n, d): time for _, _, n, d, time in beside.tolist()}
+    ratios = [
+        (c, k, n, d, time / max(alone[c, k] + least[n, d], 1e-9))
+        for c, k, n, d, time in both.tolist()
+        if (c, k) in alone and (n, d) in least
+    ]
+    return MixedAttention(prefill, few, grid_of(np.array(ratios).reshape(-1, 5), 1.0))
 
 
 def decode_rows(attention: Floats, last: int) -> tuple[Floats, Floats]:
