@@ -18,7 +18,6 @@ from sched.request import RequestSpec
 from sched.scheduler import Scheduler
 from sched.timeline import Steps
 
-
 PER_STEP = ("number", "scheduled_at", "start", "end", "free_blocks", "cached_free_blocks")
 """The columns of Steps that change while the same requests decode; the others are stored once for a run of steps."""
 

@@ -72,7 +72,8 @@ def test_without_detail_the_numbers_are_the_same(seed: int) -> None:
 
 def test_it_leaps() -> None:
     """Long answers of few requests: nearly all steps lie in leaps, so far fewer running lists are stored."""
-    timeline = simulate(Scenario().replace(num_requests=4, output_mean=1000, output_spread=0.2, rate=1.0, prompt_mean=100))
+    lengths = {"output_mean": 1000, "output_spread": 0.2, "prompt_mean": 100}
+    timeline = simulate(Scenario().replace(num_requests=4, rate=1.0, **lengths))
     assert timeline.num_steps > 1000
     assert len(timeline.runs.first) - 1 < 30
 

@@ -80,16 +80,20 @@ class _Writer:
         return number
 
     def value(self, value: Column | float) -> Any:
+        """A number as it is, a column by its place."""
         return {"c": self.put(value)} if isinstance(value, np.ndarray) else value
 
     def maybe(self, column: Column | None) -> int | None:
+        """The place of a column that may be missing."""
         return None if column is None else self.put(column)
 
     def strings(self, texts: Sequence[str]) -> int:
+        """The place of a column of texts, each text sent once."""
         words = self.words
         return self.put(np.array([words.setdefault(text, len(words)) for text in texts], dtype=np.uint32))
 
     def finish(self, head: Mapping[str, Any], figure: str) -> bytes:
+        """The whole packet: lengths, the header, the columns."""
         table, parts, position = [], [], 0
         for column in self.columns:
             data = column.tobytes()
