@@ -36,7 +36,7 @@ def test_requests_have_one_row_each_whose_parts_add_up(timeline: Timeline) -> No
 
 
 def test_what_has_no_value_is_an_empty_cell_or_null() -> None:
-    cut = simulate(Scenario().replace(rows="", source="synthetic", num_requests=3, output_mean=1, output_spread=0.0))
+    cut = simulate(Scenario().replace(num_requests=3, output_mean=1, output_spread=0.0))
     table = requests_table(cut, per_request(cut))
     assert [row["tpot_s"] for row in read(to_csv(table))] == ["", "", ""]
     assert [row["tpot_s"] for row in to_records(table)] == [None, None, None]

@@ -95,10 +95,11 @@ def _rows_axis(timeline: Timeline, choice: Choice, selected: int | None, theme: 
     """Names of the rows: all of few, some of many, and always that of the selected request."""
     requests, count = choice.requests.tolist(), len(choice.requests)
     every = 1 if count <= NAMED else -(-count // 24)
-    named = [row for row in range(count) if row % every == 0 or requests[row] == selected]
+    chosen = requests.index(selected) if selected in requests else -count
+    named = [row for row in range(count) if row == chosen or (row % every == 0 and abs(row - chosen) >= min(every, 3))]
     names = [timeline.request_id(requests[row]) for row in named]
     strong = COLORS[theme]["ink"]
-    words = [f"<b><span style='color:{strong}'>{name}</span></b>" if requests[row] == selected else name
+    words = [f"<b><span style='color:{strong}'>{name}</span></b>" if row == chosen else name
              for row, name in zip(named, names, strict=True)]  # fmt: skip
     return {"range": [count - 0.4, -0.6], "tickvals": named, "ticktext": words, "showgrid": False, "fixedrange": True}
 
