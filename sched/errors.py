@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 MESSAGES = {
     "out_of_range": "{field} = {value}: must be {limit}",
     "not_a_number": "{field} = {value}: must be a number ({limit})",
@@ -49,6 +51,12 @@ MESSAGES = {
     "unknown_format": "{where}: no known format has the columns {value}; known are {limit}",
     "bad_cell": "{field} = {value}: must be {limit}",
     "lists_differ": "{where}: the lists must be equally long ({value})",
+    "too_many_runs": "{field}: {value} are too many runs; a sweep makes at most {limit}",
+    "not_a_knob": "{field}: is no knob that can be swept; give {limit}",
+    "no_dask": "{field} {value}: Dask is not installed here ({limit}); pip install dask distributed",
+    "no_cluster": "{field} {value}: no Dask cluster with workers answers there ({limit})",
+    "cluster_without_project": "the cluster's workers cannot import the simulator ({value}); start them with "
+    "PYTHONPATH=<this project's folder>",
     "empty_window": "{field}: no request arrives in the window ({value}); the trace has {limit}",
 }
 
@@ -66,8 +74,16 @@ class InputError(ValueError):
         self.parts = {"field": field, "value": str(value)[:80], "limit": str(limit), "where": where}
         super().__init__(self.message(MESSAGES[code]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.code, self.parts)
+
     def message(self, template: str) -> str:
         """The sentence in the language of `template`; a place (file, line) not in it is put in front."""
         text = template.format(**self.parts)
         where = self.parts["where"]
         return f"{where}: {text}" if where and "{where}" not in template else text
+
+
+def _again(code: str, parts: dict[str, str]) -> InputError:
+    """An error that comes back from another process."""
+    return InputError(code, **parts)

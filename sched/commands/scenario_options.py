@@ -9,6 +9,7 @@ from sched.bundled import open_trace
 from sched.errors import InputError
 from sched.load import MAX_REQUESTS
 from sched.scenario import Scenario, read_value
+from sched.traces import Trace
 from sched.workload import Workload, make_workload
 
 
@@ -24,6 +25,12 @@ def add_scenario_options(parser: argparse.ArgumentParser) -> None:
 
 def scenario_of(args: argparse.Namespace) -> tuple[Scenario, Workload]:
     """The scenario and its requests. Raises InputError naming what cannot be."""
+    scenario, trace = scenario_and_trace(args)
+    return scenario, make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
+
+
+def scenario_and_trace(args: argparse.Namespace) -> tuple[Scenario, Trace | None]:
+    """The scenario, and the trace that --workload names. Raises InputError naming what cannot be."""
     scenario: Scenario = importlib.import_module("sched.presets").preset(args.preset) if args.preset else Scenario()
     changes: dict[str, object] = dict(_setting(text) for text in args.settings)
     if args.limit is not None:
@@ -33,8 +40,7 @@ def scenario_of(args: argparse.Namespace) -> tuple[Scenario, Workload]:
     if args.workload:
         changes["source"] = "trace"
     scenario = scenario.replace(**changes)
-    trace = open_trace(args.workload, scenario.load.seed) if args.workload else None
-    return scenario, make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
+    return scenario, open_trace(args.workload, scenario.load.seed) if args.workload else None
 
 
 def _setting(text: str) -> tuple[str, object]:

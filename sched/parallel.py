@@ -1,0 +1,91 @@
+"""How are many independent runs spread? One after the other, over all cores, or over a Dask cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import joblib
+from joblib.parallel import get_active_backend
+
+from sched.errors import InputError
+
+Result = TypeVar("Result")
+ALL_CORES = -1
+UNORDERED = "generator_unordered"
+CLUSTER_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who makes the runs.
+
+    Attributes:
+        jobs: processes on this machine; 1 = this process, ALL_CORES = one a core.
+        dask: address of a Dask scheduler, "tcp://host:8786"; "" = this machine. Its workers need this project on their
+            PYTHONPATH, because `sched` is also a module of the standard library.
+        patience: how long to wait for the cluster and for its first worker [s].
+    """
+
+    jobs: int = ALL_CORES
+    dask: str = ""
+    patience: float = CLUSTER_TIMEOUT
+
+
+def in_parallel(
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], workers: Workers = Workers()
+) -> Iterator[Result]:
+    """Call function(*task) for each task, and give the results as they come, in any order.
+
+    Closing the iterator ends it: calls under way are finished and dropped, no other is begun.
+    Raises InputError if the cluster cannot be reached or used.
+    """
+    jobs = joblib.cpu_count() if workers.jobs == ALL_CORES else workers.jobs
+    if not workers.dask and jobs == 1:
+        return (function(*task) for task in tasks)
+    return _spread(function, tasks, workers)
+
+
+def _spread(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], workers: Workers) -> Iterator[Result]:
+    closed = threading.Event()
+    calls = (joblib.delayed(function)(*task) for task in _until(closed, tasks))
+    with _backend(workers) as backend:
+        results = joblib.Parallel(backend=backend, n_jobs=workers.jobs, batch_size=1, return_as=UNORDERED)(calls)
+        try:
+            for result in results:  # noqa: UP028  (with `yield from`, closing this would close `results`,
+                yield result
+        except ModuleNotFoundError as error:
+            raise InputError("cluster_without_project", value=error) from None
+        finally:  # which would kill workers that others are using too)
+            closed.set()
+            for _ in results:
+                pass
+
+
+def _until(closed: threading.Event, tasks: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    for task in tasks:
+        if closed.is_set():
+            return
+        yield task
+
+
+@contextmanager
+def _backend(workers: Workers) -> Iterator[Any]:
+    """joblib's backend. Raises InputError if Dask is not installed or the cluster does not answer."""
+    if not workers.dask:
+        yield "loky"
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError("no_dask", field="--dask", value=workers.dask, limit=error) from None
+    try:
+        client = Client(workers.dask, timeout=workers.patience, set_as_default=False)
+        client.wait_for_workers(1, timeout=workers.patience)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError("no_cluster", field="--dask", value=workers.dask, limit=error) from None
+    with client, joblib.parallel_config(backend="dask", client=client):
+        yield get_active_backend()[0]
