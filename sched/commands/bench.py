@@ -14,20 +14,29 @@ from pathlib import Path
 from typing import Any
 
 from sched.cases import CASE_LIMITS, Case, case_config, case_requests
+from sched.commands.bench_trace import trace_table
 from sched.engine import Engine, StepArrivals
 from sched.errors import InputError
+from sched.fast import FastEngine
 from sched.jsonl import read_lines, write_lines
+from sched.linear import Constant
 
 RECORDER = Path(__file__).parents[2] / "tests" / "oracle" / "record.py"
-LOADS = {  # what the same requests are run with
-    "plain": {"async_scheduling": False, "enable_prefix_caching": False},
-    "vLLM's defaults": {"async_scheduling": True, "enable_prefix_caching": True},
+PLAIN = {"async_scheduling": False, "enable_prefix_caching": False}
+DEFAULTS = {"async_scheduling": True, "enable_prefix_caching": True}
+LOADS = {  # which requests, and what they are run with
+    "plain": ("arriving", PLAIN),
+    "vLLM's defaults": ("arriving", DEFAULTS),
+    "long, plain": ("long", PLAIN),
+    "long, defaults": ("long", DEFAULTS),
 }
 CONFIG = {
     "max_num_batched_tokens": 2048, "max_num_seqs": 256, "max_model_len": 2048, "block_size": 16,
     "num_gpu_blocks": 4096,
 }  # fmt: skip
 PROMPT, OUTPUT = (64, 448), (32, 352)  # shortest and longest, uniform [tokens]
+LONG_PROMPT, LONG_OUTPUT = (16, 64), (100, 180)  # for waves of requests that fit together and mostly decode
+WAVE = 128  # requests of a wave, which arrive together
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--requests", type=int, default=2000, metavar="N", help="how many (default %(default)s)")
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each kind (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the lengths (default %(default)s)")
+    parser.add_argument("--trace", action="store_true", help="also run the whole Azure conversation trace, fast engine")
     parser.add_argument("--oracle", metavar="PYTHON", help="a Python that has vLLM: also time its own scheduler")
 
 
@@ -43,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for name in ("requests", "repeats"):
         if not 1 <= getattr(args, name) <= 100_000:
             raise InputError("out_of_range", field=f"--{name}", value=getattr(args, name), limit="1 to 100,000")
-    cases = {name: bench_case(args.requests, args.seed, extra) for name, extra in LOADS.items()}
+    cases = {name: CASES[kind](args.requests, args.seed, extra) for name, (kind, extra) in LOADS.items()}
     print(heading(args, cases))
     times = {
         (kind, load): measured(engine, case, args.repeats)
@@ -54,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
             times["vLLM", load] = vllm_times(args.oracle, case, min(args.repeats, 3))
     for row in table(times, list(cases)):
         print(row)
+    if args.trace:
+        print()
+        for row in trace_table():
+            print(row)
     return 0
 
 
@@ -67,6 +81,20 @@ def bench_case(count: int, seed: int, extra: dict[str, bool]) -> Case:
     return {"config": {**CONFIG, **extra}, "requests": rows}
 
 
+def long_case(count: int, seed: int, extra: dict[str, bool]) -> Case:
+    """Waves of requests with answers longer than their prompts: most steps only decode, a whole wave at a time."""
+    lengths = random.Random(seed)
+    rows = [
+        {"id": f"r{i}", "arrival_step": i // WAVE * 200, "prompt": lengths.randint(*LONG_PROMPT),
+         "output": lengths.randint(*LONG_OUTPUT)}
+        for i in range(count)
+    ]  # fmt: skip
+    return {"config": {**CONFIG, **extra}, "requests": rows}
+
+
+CASES = {"arriving": bench_case, "long": long_case}
+
+
 def num_tokens(case: Case) -> int:
     """Tokens that a load generates [tokens]."""
     return sum(row["output"] for row in case["requests"])
@@ -76,15 +104,25 @@ def run_reference(case: Case, record: bool) -> None:
     """One run of the reference engine."""
     scheduler, cache = case_config(case)
     specs = case_requests(case, scheduler.max_model_len)
-    engine = Engine(specs, StepArrivals(specs), scheduler, cache, lambda batch: 1.0, CASE_LIMITS, record)
+    engine = Engine(specs, StepArrivals(specs), scheduler, cache, Constant(), CASE_LIMITS, record)
     end = engine.run()
     if record:
         engine.timeline(end)
 
 
+def run_fast(case: Case, detail: bool) -> None:
+    """One run of the fast engine."""
+    scheduler, cache = case_config(case)
+    specs = case_requests(case, scheduler.max_model_len)
+    engine = FastEngine(specs, StepArrivals(specs), scheduler, cache, Constant(), CASE_LIMITS, detail)
+    engine.timeline(engine.run())
+
+
 ENGINES: dict[str, Callable[[Case], Any]] = {
     "reference, recording off": lambda case: run_reference(case, record=False),
     "reference, recording on": lambda case: run_reference(case, record=True),
+    "fast, for the numbers": lambda case: run_fast(case, detail=False),
+    "fast, whole timeline": lambda case: run_fast(case, detail=True),
 }
 
 
@@ -116,12 +154,14 @@ def vllm_times(python: str, case: Case, repeats: int) -> list[float]:
 
 def heading(args: argparse.Namespace, cases: dict[str, Case]) -> str:
     """What is measured, in full."""
-    tokens = num_tokens(next(iter(cases.values())))
+    arriving, waves = (num_tokens(cases[name]) for name in ("plain", "long, plain"))
     settings = ", ".join(f"{name} {value:,}" for name, value in CONFIG.items())
-    loads = "; ".join(f"{name}: {json.dumps(extra)}" for name, extra in LOADS.items())
+    loads = "; ".join(f"{name}: {json.dumps(extra)}" for name, (_, extra) in LOADS.items())
     return (
         f"{args.requests:,} requests, one before each step; prompts {PROMPT[0]} to {PROMPT[1]} tokens, answers "
-        f"{OUTPUT[0]} to {OUTPUT[1]}, seed {args.seed}; {tokens:,} tokens generated\n{settings}\n{loads}\n"
+        f"{OUTPUT[0]} to {OUTPUT[1]}, seed {args.seed}; {arriving:,} tokens generated\n"
+        f"long: waves of {WAVE} that arrive together; prompts {LONG_PROMPT[0]} to {LONG_PROMPT[1]} tokens, answers "
+        f"{LONG_OUTPUT[0]} to {LONG_OUTPUT[1]}; {waves:,} tokens generated\n{settings}\n{loads}\n"
         f"CPU time per generated token [µs]: minimum and median of {args.repeats} runs\n"
     )
 
