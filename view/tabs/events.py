@@ -34,7 +34,7 @@ def events_tab(here: Here) -> None:
         st.caption(text("tabs.events.note", total=len(wanted), n=len(rows), step=here.step))
         download(here, "events", lambda: everything)
     requests = [int(everything["request_index"][row]) for row in rows]
-    table(_shown(here, everything, rows), here, "tabs.events", lambda row: here.on_select(requests[row]),
+    table(_shown(here, everything, rows), here, f"tabs.events.{first}.{len(wanted)}", lambda row: here.on_select(requests[row]),
           {"step": "localized", "time_s": "%.3f"}, widths=WIDTHS)  # fmt: skip
 
 

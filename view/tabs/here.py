@@ -86,7 +86,10 @@ def table(
     columns: Mapping[str, Column], here: Here, key: str, pick: Callable[[int], None] | None = None,
     formats: Mapping[str, str] | None = None, height: int | None = None, widths: Mapping[str, int] | None = None,
 ) -> None:  # fmt: skip
-    """Show columns as a table, their heads in words; a click on a row calls `pick` with its number."""
+    """Show columns as a table, their heads in words; a click on a row calls `pick` with its number.
+
+    key: other rows need another key, or the row of the same number would look chosen.
+    """
     heads = {name: here.text(f"tabs.column.{name}") for name in columns}
     formats, widths = formats or {}, widths or {}
     config = {

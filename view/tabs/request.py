@@ -55,7 +55,7 @@ def _card(here: Here, request: int) -> None:
     chart(cascade(timeline, intervals, losses, at, text, here.theme), "tabs.life", text("tabs.request.life"))
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
-        _losses(here, losses)
+        _losses(here, request, losses)
     with right:
         _intervals(here, intervals)
     _blocks(here, now)
@@ -100,7 +100,7 @@ def _time(here: Here, seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
 
 
-def _losses(here: Here, losses: list[Loss]) -> None:
+def _losses(here: Here, request: int, losses: list[Loss]) -> None:
     """Each preemption with asker and reason; a click goes to its step."""
     text, name = here.text, here.run.timeline.request_id
     st.html(f'<p class="tabs-title">{html.escape(text("tabs.request.losses"))}</p>')
@@ -118,7 +118,7 @@ def _losses(here: Here, losses: list[Loss]) -> None:
         "recompute_tokens": [loss.recompute for loss in losses],
     }
     go = here.on_step
-    table(columns, here, "tabs.losses", None if go is None else lambda row: go(losses[row].step), FORMATS)
+    table(columns, here, f"tabs.losses.{request}", None if go is None else lambda row: go(losses[row].step), FORMATS)
 
 
 def _intervals(here: Here, intervals: list[Interval]) -> None:

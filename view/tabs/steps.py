@@ -27,7 +27,7 @@ def steps_tab(here: Here) -> None:
     rows = steps_table(timeline, first, last)
     go = here.on_step
     pick = None if go is None else lambda row: go(first + row)
-    table(_shown(here, rows), here, "tabs.steps", pick, FORMATS, widths=WIDTHS)
+    table(_shown(here, rows), here, f"tabs.steps.{first}", pick, FORMATS, widths=WIDTHS)
 
 
 def _shown(here: Here, rows: Table) -> Table:
