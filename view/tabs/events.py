@@ -34,8 +34,9 @@ def events_tab(here: Here) -> None:
         st.caption(text("tabs.events.note", total=len(wanted), n=len(rows), step=here.step))
         download(here, "events", lambda: everything)
     requests = [int(everything["request_index"][row]) for row in rows]
-    table(_shown(here, everything, rows), here, f"tabs.events.{first}.{len(wanted)}", lambda row: here.on_select(requests[row]),
-          {"step": "localized", "time_s": "%.3f"}, widths=WIDTHS)  # fmt: skip
+    key, formats = f"tabs.events.{first}.{len(wanted)}", {"step": "localized", "time_s": "%.3f"}
+    shown = _shown(here, everything, rows)
+    table(shown, here, key, lambda row: here.on_select(requests[row]), formats, widths=WIDTHS)
 
 
 def _shown(here: Here, events: Table, rows: list[int]) -> Table:
