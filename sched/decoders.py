@@ -83,13 +83,21 @@ class Decoders:
 
     def next_ending(self) -> int:
         """The first step in which one of them samples its last token. There must be one."""
+        while not self._is_current(self._endings[0]):
+            heapq.heappop(self._endings)
         return self._endings[0][0]
 
     def take_endings(self, row: int) -> list[FastRequest]:
         """Those that sample their last token in the step `row`, in running order; they leave."""
         ended = []
-        while self._endings and self._endings[0][0] == row:
-            ended.append(heapq.heappop(self._endings)[2])
+        while self._endings and self._endings[0][0] <= row:
+            ending = heapq.heappop(self._endings)
+            if self._is_current(ending):
+                ended.append(ending[2])
         for request in ended:
             self.leave(request)
         return ended
+
+    def _is_current(self, ending: tuple[int, int, FastRequest]) -> bool:
+        """Whether the request still decodes; one that was thrown out and came back has another place."""
+        return ending[2].decoding and ending[2].place == ending[1]

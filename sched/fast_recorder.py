@@ -54,6 +54,7 @@ class FastRecorder(Recorder):
             self.pool.hash_log = None
         self.counts = array("i")  # per row of `steps`: for how many steps it holds
         self.per_step = Columns(Steps, floats=("scheduled_at", "start", "end")).by_name
+        self.per_step_columns = [self.per_step[name] for name in PER_STEP]
         self.places = [field.name for field in fields(Steps)]
 
     @property
@@ -64,9 +65,11 @@ class FastRecorder(Recorder):
     def _add_step(self, row: tuple[float, ...]) -> None:
         self.counts.append(1)
         self.steps.append(*row)
-        for name, value in zip(self.places, row, strict=True):
-            if name in PER_STEP:
-                self.per_step[name].append(value)
+        number, scheduled_at, start, end, _, _, free_blocks, cached_free_blocks, *_ = row
+        for column, value in zip(
+            self.per_step_columns, (number, scheduled_at, start, end, free_blocks, cached_free_blocks), strict=True
+        ):
+            column.append(value)
 
     def leap(self, leap: Leap, running: Sequence[FastRequest], num_waiting: int) -> None:
         """Record steps in which all of `running` decode."""

@@ -18,7 +18,7 @@ from sched.decoders import Decoders, FastRequest
 from sched.engine import Arrivals, Engine, Limits
 from sched.fast_recorder import FastRecorder, Leap
 from sched.output import Stop
-from sched.reasons import StopReason
+from sched.reasons import StopReason, VictimRule
 from sched.request import RequestSpec
 
 NOBODY_WAITS = Stop(StopReason.EMPTY)
@@ -33,6 +33,8 @@ class LeapingEngine(Engine):
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
         pending_end: async: when the step in flight ends [s].
+        takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
+        thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
     """
 
@@ -54,6 +56,8 @@ class LeapingEngine(Engine):
         self.ending: list[FastRequest] = []
         self.pending_end: float | None = None
         self.lines: dict[int, tuple[float, float] | None] = {}
+        self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
+        self.thrown_out: list[FastRequest] = []
 
     @property
     def running(self) -> list[FastRequest]:

@@ -32,21 +32,28 @@ Table = TypeVar("Table")
 
 
 class Columns:
-    """A table while it grows: one array a column, 64-bit floats for those named in `floats`, else 32-bit integers."""
+    """A table while it grows: 64-bit floats for the columns named in `floats`, else 32-bit integers.
+
+    Rows that come one by one are kept as they are (append); columns that come in bulk are extended. A table is filled
+    in one of the two ways.
+    """
 
     def __init__(self, table: type[Any], floats: Sequence[str] = ()) -> None:
         names = [field.name for field in dataclasses.fields(table)]
         self.table = table
         self.columns: list[array[Any]] = [array("d" if name in floats else "i") for name in names]
         self.by_name = dict(zip(names, self.columns, strict=True))
+        self.rows: list[tuple[float, ...]] = []
 
     def append(self, *row: float) -> None:
         """Add one row, in the order of the table's fields."""
-        for column, value in zip(self.columns, row, strict=True):
-            column.append(value)
+        self.rows.append(row)
 
     def frozen(self) -> Any:
         """The table, with read-only numpy columns."""
+        for column, values in zip(self.columns, zip(*self.rows, strict=True), strict=False):
+            column.extend(values)
+        self.rows.clear()
         return self.table(*(frozen(column) for column in self.columns))
 
 
@@ -87,7 +94,7 @@ class Recorder:
     @property
     def num_steps(self) -> int:
         """Steps recorded so far."""
-        return len(self.steps.columns[0])
+        return len(self.steps.rows)
 
     def arrived(self, request: Request, time: float) -> None:
         """A request arrived in time for the next step."""

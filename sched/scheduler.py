@@ -259,9 +259,10 @@ class Scheduler:
             if request.status is RequestStatus.PREEMPTED:  # async: its last token was in flight when it was preempted
                 self.waiting.remove_request(request)
                 self.kv_cache_manager.swap_in(request)
+            else:
+                self.running.remove(request)
             self.kv_cache_manager.free(request)
             request.status = RequestStatus.FINISHED
-        self.running = [request for request in self.running if request.status is RequestStatus.RUNNING]
 
     def check(self) -> None:
         """Raise AssertionError unless the invariants of the scheduler's state hold."""

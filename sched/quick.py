@@ -1,0 +1,224 @@
+"""Quick steps: decoding requests, and behind them a few that do more, without touching those that just decode.
+
+Admission is the reference scheduler's own code, and so is what happens to a victim.
+Why this is the same as the reference: docs/fast-engine.md.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sched.batch import Batch
+from sched.decoders import FastRequest, place_of
+from sched.engine import batch_of
+from sched.leap import LeapingEngine
+from sched.output import SchedulerOutput, Stop
+from sched.reasons import SkipReason, StopReason
+from sched.request import RequestStatus
+from sched.timeline import End
+
+
+class QuickEngine(LeapingEngine):
+    """An engine that can leap and make quick steps.
+
+    Attributes:
+        stuck: set if the last quick step showed that the run can never go on.
+        num_places: places in `running` given so far.
+    """
+
+    num_places = 0
+    stuck: End | None = None
+
+    def _quick_step(self) -> bool:
+        """Make one step of decodes, chunks and admissions, or of preemptions; False if it is not that simple."""
+        scheduler, row = self.scheduler, self.num_steps
+        scheduler._start_step()
+        chunks = self._plan_chunks()
+        if chunks is None:
+            return False
+        output = SchedulerOutput(scheduler.config.max_num_batched_tokens - self.decoders.count)
+        self._serve_decoders(row, output)
+        self._serve_chunks(chunks, output)
+        for request in self.ending:
+            output.skipped[request] = self._why_skipped(request)
+        if output.preempted:
+            output.stop = Stop(StopReason.PREEMPTION, scheduler.waiting.peek_request())
+        else:
+            scheduler._schedule_waiting(output)
+        if self.decoders.count or output.num_scheduled_tokens:
+            scheduler._num_executed_steps += 1
+        if scheduler._carries_prefill:
+            scheduler._last_prefill_step = scheduler._num_executed_steps
+        scheduler._update_after_schedule(output)
+        self._close_quick_step(row, output)
+        return True
+
+    def _plan_chunks(self) -> list[tuple[FastRequest, int]] | None:
+        """What the requests that do not just decode get; None if the step needs the reference scheduler."""
+        scheduler, chunkers = self.scheduler, self.chunkers
+        budget = scheduler.config.max_num_batched_tokens - self.decoders.count
+        if budget <= 0 or scheduler._held or self.decoders.count + len(chunkers) == 0:
+            return None
+        if chunkers and self.running[-len(chunkers) :] != chunkers:
+            return None
+        needed = len(self.decoders.buckets[self.num_steps % self.block_size])
+        chunks = []
+        for request in chunkers:
+            num_tokens = scheduler._num_running_tokens(request, SchedulerOutput(budget))
+            if num_tokens <= 0:
+                return None
+            budget -= num_tokens
+            needed += max(scheduler.kv_cache_manager.num_missing_blocks(request, num_tokens), 0)
+            chunks.append((request, num_tokens))
+            if budget <= 0 and (self.ending or request is not chunkers[-1]):
+                return None
+        enough = needed <= scheduler.kv_cache_manager.block_pool.num_free_blocks
+        return chunks if enough or (self.takes_last and not self.ending) else None
+
+    def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
+        """Give the decoding requests their blocks, in running order; whoever finds none throws out the last."""
+        buckets, pool = self.decoders.buckets, self.scheduler.kv_cache_manager.block_pool
+        growing = buckets[row % self.block_size]
+        if len(growing) <= pool.num_free_blocks:
+            if growing:
+                self._grow(row, growing)
+        else:
+            for request in list(growing):
+                while request.decoding and not pool.num_free_blocks:
+                    request.num_computed_tokens = request.offset + row
+                    self._preempt_last(request, 1, output)
+                if not request.decoding:
+                    break
+                self._grow(row, [request])
+        if self.caching:
+            self._fill(row, buckets[(row + (0 if self.is_async else 1)) % self.block_size])
+
+    def _serve_chunks(self, chunks: list[tuple[FastRequest, int]], output: SchedulerOutput) -> None:
+        """Give the others their chunks, behind the decoding ones; whoever lacks blocks throws out the last."""
+        for request, num_tokens in chunks:
+            if request.status is RequestStatus.PREEMPTED:
+                break
+            new_blocks = self.scheduler.kv_cache_manager.allocate_slots(request, num_tokens)
+            while new_blocks is None and request.status is RequestStatus.RUNNING:
+                self._preempt_last(request, num_tokens, output)
+                if request.status is RequestStatus.RUNNING:
+                    new_blocks = self.scheduler.kv_cache_manager.allocate_slots(request, num_tokens)
+            if new_blocks is None:
+                break
+            self.scheduler._carries_prefill |= request.is_prefill_chunk
+            output.num_scheduled_tokens[request] = num_tokens
+            output.token_budget -= num_tokens
+            if new_blocks:
+                output.new_blocks[request] = new_blocks
+
+    def _preempt_last(self, asker: FastRequest, num_tokens: int, output: SchedulerOutput) -> None:
+        """Throw out the last of the running list, brought up to date."""
+        victim = self.running[-1]
+        if victim.decoding:
+            self.bring_up_to_date(victim)
+            self.decoders.leave(victim)
+            if self.is_async:
+                self.thrown_out.append(victim)
+        self.scheduler._preempt_for(asker, num_tokens, output)
+
+    def bring_up_to_date(self, request: FastRequest) -> None:
+        """Give a decoding request the numbers it would have had, step by step."""
+        row = self.num_steps
+        request.num_computed_tokens = request.offset + row
+        request.num_tokens = request.num_computed_tokens + (0 if self.is_async else 1)
+        request.num_output_placeholders = 1 if self.is_async else 0
+        self.books.close_tokens([request], row)
+
+    def _why_skipped(self, request: FastRequest) -> SkipReason:
+        out_of_room = request.num_prompt_tokens + request.spec.max_tokens > request.final_num_tokens
+        return SkipReason.MAX_MODEL_LEN if out_of_room else SkipReason.IN_FLIGHT
+
+    def _close_quick_step(self, row: int, output: SchedulerOutput) -> None:
+        """Time the step, write it down, and apply the output that is due."""
+        num_decoders = self.decoders.count
+        start = max(self.now, self.gpu_free_at)
+        if num_decoders or output.num_scheduled_tokens:
+            self.gpu_free_at = start + self.model(self._batch(row, output))
+        else:
+            self.gpu_free_at = start
+        for admission in output.admitted:
+            self.give_place(cast(FastRequest, admission.request))
+        times = (self.now, start, self.gpu_free_at)
+        self.books.quick_step(self.step, times, self.running, len(self.scheduler.waiting), num_decoders, output)
+        self.step += 1
+        sampled = cast(list[FastRequest], output.sampled)
+        candidates = self.chunkers + [cast(FastRequest, admission.request) for admission in output.admitted]
+        self.chunkers = [r for r in candidates if r.is_prefill_chunk and r.status is RequestStatus.RUNNING]
+        if self.is_async:
+            self._apply_async(sampled, row, bool(num_decoders or output.num_scheduled_tokens))
+        else:
+            self._apply_sync(sampled, row)
+        if num_decoders or sampled:
+            self._watch_progress()
+        elif self.num_unarrived == 0:
+            self.stuck = self.livelock.watch(output)
+
+    def _batch(self, row: int, output: SchedulerOutput) -> Batch:
+        part, num_decoders = batch_of(output), self.decoders.count
+        return Batch(
+            part.prefill_tokens, part.prefill_context, part.prefill_pairs, part.num_prefills,
+            part.num_decodes + num_decoders, part.decode_context + self.decoders.context(row),
+            part.num_sampled + num_decoders, part.swapped_blocks,
+        )  # fmt: skip
+
+    def give_place(self, request: FastRequest) -> None:
+        """The request joins the end of `running`."""
+        request.place = self.num_places
+        self.num_places += 1
+
+    def _apply_sync(self, sampled: list[FastRequest], row: int) -> None:
+        """The step's tokens appear when it ends."""
+        self.now = self.gpu_free_at
+        finished = self.decoders.take_endings(row)
+        self.books.close_tokens(finished, row + 1)
+        for request in sampled:
+            request.num_tokens += 1
+            num_left = request.final_num_tokens - request.num_tokens
+            if num_left:
+                self.decoders.join(request, row + 1, num_left)
+            else:
+                finished.append(request)
+        if finished:
+            self._finish(sorted(finished, key=place_of), self.now)
+
+    def _apply_async(self, sampled: list[FastRequest], row: int, is_in_flight: bool) -> None:
+        """The tokens of the step before appear when it ends; this step is then in flight."""
+        in_flight_end = self.pending_end
+        if in_flight_end is not None:
+            self.now = max(self.now, in_flight_end)
+            is_in_flight = True  # an empty step too, behind another
+        self.pending_end = self.gpu_free_at if is_in_flight else None
+        for request in self.thrown_out:
+            request.num_tokens += 1  # its token was in flight when it was thrown out
+        self.thrown_out.clear()
+        finished, self.ending = self.ending, self.decoders.take_endings(row)
+        for request in sampled:
+            num_left = request.final_num_tokens - request.num_tokens - 1
+            if num_left:
+                self.decoders.join(request, row + 1, num_left)
+            else:
+                request.offset = request.num_computed_tokens - row - 1
+                request.last_row = row
+                self.ending.append(request)
+        self.ending.sort(key=place_of)
+        if finished:
+            self._finish_async(finished, row, in_flight_end)
+
+    def _finish_async(self, finished: list[FastRequest], row: int, end: float | None) -> None:
+        for request in finished:
+            if self.caching:
+                self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + row)
+        self.books.close_tokens(finished, row)
+        self._finish(finished, self.now if end is None else end)
+        if not self.scheduler.has_unfinished_requests():
+            self._drain()
+
+    def _drain(self) -> None:
+        """Nobody is left: the step in flight ends, and nothing is in flight any more."""
+        self.now = max(self.now, self.gpu_free_at)
+        self.pending_end = None
