@@ -73,7 +73,7 @@ class QuickEngine(LeapingEngine):
             if budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
         enough = needed <= scheduler.kv_cache_manager.block_pool.num_free_blocks
-        return chunks if enough or (self.takes_last and not self.ending) else None
+        return chunks if enough or self.takes_last else None
 
     def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
         """Give the decoding requests their blocks, in running order; whoever finds none throws out the last."""
@@ -114,11 +114,14 @@ class QuickEngine(LeapingEngine):
     def _preempt_last(self, asker: FastRequest, num_tokens: int, output: SchedulerOutput) -> None:
         """Throw out the last of the running list, brought up to date."""
         victim = self.running[-1]
-        if victim.decoding:
+        if victim.decoding or victim in self.ending:
             self.bring_up_to_date(victim)
-            self.decoders.leave(victim)
             if self.is_async:
                 self.thrown_out.append(victim)
+        if victim.decoding:
+            self.decoders.leave(victim)
+        elif victim in self.ending:
+            self.ending.remove(victim)
         self.scheduler._preempt_for(asker, num_tokens, output)
 
     def bring_up_to_date(self, request: FastRequest) -> None:
@@ -193,10 +196,12 @@ class QuickEngine(LeapingEngine):
             self.now = max(self.now, in_flight_end)
             is_in_flight = True  # an empty step too, behind another
         self.pending_end = self.gpu_free_at if is_in_flight else None
-        for request in self.thrown_out:
-            request.num_tokens += 1  # its token was in flight when it was thrown out
-        self.thrown_out.clear()
         finished, self.ending = self.ending, self.decoders.take_endings(row)
+        for request in self.thrown_out:  # its token was in flight when it was thrown out
+            request.num_tokens += 1
+            if request.num_tokens == request.final_num_tokens:
+                finished.append(request)
+        self.thrown_out.clear()
         for request in sampled:
             num_left = request.final_num_tokens - request.num_tokens - 1
             if num_left:
@@ -210,8 +215,9 @@ class QuickEngine(LeapingEngine):
             self._finish_async(finished, row, in_flight_end)
 
     def _finish_async(self, finished: list[FastRequest], row: int, end: float | None) -> None:
+        finished.sort(key=place_of)
         for request in finished:
-            if self.caching:
+            if self.caching and request.status is RequestStatus.RUNNING:
                 self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + row)
         self.books.close_tokens(finished, row)
         self._finish(finished, self.now if end is None else end)
