@@ -19,7 +19,8 @@ WITHOUT_NUMPY = [*CORE, "errors", "engine", "livelock", "cases", "jsonl", "capac
 THIRD_PARTY = {"numpy", "joblib"}
 OPTIONAL = {"sched.parallel": {"distributed"}}  # imported only when it is asked for
 MAY_IMPORT_STREAMLIT = (
-    "pages/", "view/controls/", "view/frame.py", "view/player/component.py", "view/playground.py", "view/run.py",
+    "pages/", "view/controls/", "view/frame.py", "view/gallery.py", "view/kv_calculator.py", "view/lesson/",
+    "view/player/component.py", "view/playground.py", "view/run.py",
     "view/session.py", "view/shell/", "view/tabs/",
 )  # fmt: skip
 

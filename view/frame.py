@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -33,13 +34,13 @@ class Frame:
     planned: Plan
 
 
-def frame(page: str) -> Frame:
+def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
     """Begin a page; `page` is its key in strings/*/menu.toml. The sidebar is left open for the page's own controls."""
     warm()
     language = _language_of_first_run()
     st.set_page_config(
         page_title=f"{translator(language)(f'menu.{page}')} · vLLM scheduler", page_icon=ICON, layout="wide",
-        initial_sidebar_state="auto",
+        initial_sidebar_state=sidebar,
     )  # fmt: skip
     session.open_page()
     language = session.language()

@@ -17,7 +17,7 @@ from sched.presets import DEFAULT_PRESET, PRESETS
 from sched.scenario import Scenario
 from sched.traces import Trace
 from view.run import Plan, plan
-from view.share import UPLOAD, Place, decode, encode, same_scenario
+from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
 
 LAG = 1.0
@@ -58,7 +58,8 @@ def _write() -> None:
     if not same_scenario(query, state["link"]):
         state["left"], state["left_at"] = state["link"], time.monotonic()
         state["link"] = query
-        st.query_params.from_dict(query)
+        pages_own = {name: text for name, text in st.query_params.items() if name in PAGE}
+        st.query_params.from_dict({**query, **pages_own})
 
 
 def _forget() -> None:

@@ -27,6 +27,8 @@ CURRENT = 1
 LINKS = Path(__file__).parent / "links"
 OWN = ("v", "preset", "step", "r", "lang")
 """Names in a query that are no settings."""
+PAGE = ("moment", "with", "present")
+"""Names in a query that belong to the page it leads to (a lesson), not to the scenario."""
 FOREIGN = ("embed", "utm_", "fbclid", "gclid", "ref")
 """What others add to links (as a beginning of a name): passed over without a word."""
 UPLOAD = "upload-"
@@ -133,7 +135,8 @@ def same_scenario(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def _lasting(query: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in query.items() if name not in ("step", "r") and not name.startswith(FOREIGN)}
+    passing = ("step", "r", *PAGE)
+    return {name: text for name, text in query.items() if name not in passing and not name.startswith(FOREIGN)}
 
 
 def _version(query: Mapping[str, str], notices: list[InputError]) -> Version:
@@ -150,7 +153,7 @@ def _changes(query: Mapping[str, str], notices: list[InputError]) -> dict[str, A
     """The settings in a query, each within its own limits."""
     changes: dict[str, Any] = {}
     for name, text in query.items():
-        if name in OWN or (name not in SETTINGS and name.startswith(FOREIGN)):
+        if name in (*OWN, *PAGE) or (name not in SETTINGS and name.startswith(FOREIGN)):
             continue
         try:
             changes[name] = _value(name, text)

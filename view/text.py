@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import string
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -52,6 +52,17 @@ def read(language: str) -> dict[str, str]:
     for path in sorted((STRINGS / language).glob("*.toml")):
         _flatten(path.stem, tomllib.loads(path.read_text(encoding="utf-8")), texts)
     return texts
+
+
+def filled(text: str, fields: Mapping[str, object]) -> str:
+    """A text that stands in no strings file, with its fields filled. Raises KeyError for a missing field."""
+    pattern, writers = _compiled(text)
+    return pattern % tuple([write(fields[name]) for name, write in writers])
+
+
+@cache
+def _compiled(text: str) -> tuple[str, list[Writer]]:
+    return _compile(text)
 
 
 def fields_of(text: str) -> set[str]:

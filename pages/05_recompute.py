@@ -1,0 +1,5 @@
+"""Lesson 5: recompute and swap."""
+
+from view.lesson import lesson
+
+lesson("recompute")

@@ -1,0 +1,5 @@
+"""Lesson 6: fcfs and priority."""
+
+from view.lesson import lesson
+
+lesson("policy")

@@ -1,0 +1,5 @@
+"""Bridge to part 3: continuous batching."""
+
+from view.lesson import lesson
+
+lesson("batching")

@@ -1,0 +1,69 @@
+"""A small still picture of a whole run: KV use, the waiting queue, preemptions, and where its moments are. SVG."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+
+from sched.timeline import Floats, Timeline
+from view.palette import var
+
+POINTS = 240
+"""Most points of a line; each stands for the largest value of its stretch of time."""
+
+
+def thumbnail(
+    timeline: Timeline, label: str, *, width: int = 320, height: int = 96, moments: Sequence[int] = ()
+) -> str:  # fmt: skip
+    """x: time; y: share of the usable blocks in use (area) and requests waiting (dashed, its own scale).
+
+    moments: steps that are marked, numbered from 1. label: what screen readers say.
+    """
+    steps, duration = timeline.steps, timeline.duration or 1.0
+    top, bottom = 14.0, height - 12.0
+    use = 1 - steps.free_blocks / timeline.cache.num_usable_blocks
+    most = max(int(steps.num_waiting.max(initial=0)), 1)
+
+    def line(values: Floats) -> str:
+        at, high = _thinned(steps.end / duration, values)
+        return " ".join(f"{x * width:.1f},{bottom - y * (bottom - top):.1f}" for x, y in zip(at, high, strict=True))
+
+    area = f'<polygon points="0,{bottom} {line(use)} {width},{bottom}" fill="{var("owned-b")}"/>'
+    edge = f'<polyline points="{line(use)}" fill="none" stroke="{var("decode")}" stroke-width="1.2"/>'
+    queue = (
+        f'<polyline points="{line(steps.num_waiting / most)}" fill="none" stroke="{var("ink3")}" stroke-width="1" '
+        'stroke-dasharray="3 2"/>'
+    )
+    rule = f'<path d="M0 {bottom}H{width}" stroke="{var("rule2")}"/>'
+    lost = "".join(_diamond(x * width, height - 5) for x in _places(timeline) / duration)
+    marks = "".join(_mark(n, float(steps.start[step]) / duration * width, bottom) for n, step in enumerate(moments, 1))
+    return (
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}" width="100%">'
+        f"{area}{edge}{queue}{rule}{lost}{marks}</svg>"
+    )
+
+
+def _thinned(at: Floats, values: Floats) -> tuple[list[float], list[float]]:
+    if len(at) <= POINTS:
+        return at.tolist(), values.tolist()
+    edges = np.linspace(0, len(at), POINTS + 1).astype(int)[:-1]
+    return at[edges].tolist(), np.maximum.reduceat(values, edges).tolist()
+
+
+def _places(timeline: Timeline) -> Floats:
+    """When somebody was thrown out [s]; thinned where they crowd."""
+    at = timeline.steps.start[np.unique(timeline.preemptions.step)]
+    return at[:: max(1, len(at) // 120)]
+
+
+def _diamond(x: float, y: float) -> str:
+    return f'<path d="M{x:.1f} {y - 3}l3 3-3 3-3-3z" fill="{var("preempt")}"/>'
+
+
+def _mark(number: int, x: float, bottom: float) -> str:
+    return (
+        f'<path d="M{x:.1f} 12V{bottom}" stroke="{var("ink")}" stroke-width="1"/>'
+        f'<text x="{x:.1f}" y="9" font-size="9.5" text-anchor="middle" fill="{var("ink")}">{number}</text>'
+    )

@@ -1,0 +1,131 @@
+"""The lesson's stage: what may be turned, the moments as chips, and the player; embedded, the player alone."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from sched.moments import find
+from view.figures.stage import prepare, stage
+from view.lesson import visit as visits
+from view.lesson.controls import controls
+from view.lesson.here import Here
+from view.lesson.words import words
+from view.player import player
+from view.player.component import Mode
+from view.player.export import standalone
+from view.player.pack import pack
+from view.player.picture import Caption
+from view.player.words import words as player_words
+from view.playground import name_of
+from view.run import Run, keep, window
+
+WINDOW = 300
+"""Steps in one window: what the player is sent at once."""
+FILE_STEPS = 600
+"""Steps in a standalone file."""
+KEY = "lesson_player"
+
+
+@st.fragment(key="lesson_board")
+def board(here: Here) -> None:
+    """Draw it. The player's reports (which steps it lacks) rerun only this."""
+    if not here.visit.embedded:
+        controls(here)
+        words(
+            "lesson_chips", chips(here), current=here.visit.moment, keys=here.visit.present,
+            on_go=lambda name: _go(here, name), on_walk=lambda by: _walk(here, by),
+        )  # fmt: skip
+    step = step_of(here)
+    first = _first_step(here, step)
+    mode: Mode = "embed" if here.visit.embedded else "present" if here.visit.present else "page"
+    player(payload(here, first, WINDOW), key=KEY, goto=(visits.token(), step), mode=mode, on_want=_wants)
+
+
+def step_of(here: Here) -> int:
+    """The step that the visit leads to: its moment's, or where the lesson opens."""
+    moment = here.lesson.moment(here.visit.moment)
+    timeline = here.played.timeline
+    return find(moment.rule if moment else here.lesson.opens, timeline) or 0
+
+
+def chips(here: Here) -> str:
+    """The moments in order, each with its step; the first leads to where the lesson opens."""
+    text, steps = here.text, here.fields
+    opens = find(here.lesson.opens, here.runs[""].timeline) or 0
+    items = [("", text("lesson.opening"), opens)]
+    items += [
+        (one.name, here.plain(f"moments.{one.name}.label"), steps[f"{one.name}_step"]) for one in here.lesson.moments
+    ]
+    buttons = "".join(
+        f'<button type="button" class="lesson-chip" data-go="{name}">{html.escape(label)}<i>{step:,}</i></button>'
+        for name, label, step in items
+    )
+    return f'<div class="lesson-chips" role="group" aria-label="{html.escape(text("lesson.moments"))}">{buttons}</div>'
+
+
+def payload(here: Here, first: int, count: int) -> bytes:
+    """The packed picture of the steps from `first` on, made once for all visitors."""
+    key = ("lesson", here.lesson.name, here.language, here.visit.moment, first, count)
+    return window(here.played, key, lambda: _pack(here, first, count))
+
+
+def _pack(here: Here, first: int, count: int) -> bytes:
+    done, text, language = here.played, here.text, here.language
+    prepared = keep(done, ("stage", language), lambda: prepare(done.history, text, name_of(done, language)))
+    last = min(first + count, done.timeline.num_steps)
+    return pack(stage(prepared, first, last, player_words(language), _caption(here, done)))
+
+
+def _caption(here: Here, done: Run) -> Caption:
+    """The footer of saved pictures."""
+    text, visit = here.text, here.visit
+    times = text(f"shell.times.{done.scenario.hardware.step_time}")
+    query = f"?lang={here.language}" + (f"&moment={visit.moment}" if visit.moment else "")
+    label = f" · {here.plain(f'moments.{visit.moment}.label')}" if visit.moment else ""
+    return Caption(
+        title=here.plain("title") + label,
+        scenario=f"vLLM 0.33.0 · {times} · {done.workload.source}",
+        seed=text("shell.seed", seed=str(done.scenario.load.seed)),
+        link=f"{here.lesson.name}{query}",
+        file=here.lesson.name,
+    )
+
+
+def file(here: Here) -> str:
+    """The stage as one HTML file that plays offline."""
+    step = step_of(here)
+    first = max(0, min(step - FILE_STEPS // 3, here.played.timeline.num_steps - FILE_STEPS))
+    packed = payload(here, first, FILE_STEPS)
+    return standalone(packed, title=here.plain("title"), language=here.language, step=step)
+
+
+def _first_step(here: Here, step: int) -> int:
+    """Where the window begins: at what the player asks for, else as before, else around the step it is sent to."""
+    state = st.session_state
+    wanted = state.pop("lesson_wanted", None)
+    name, token = name_of(here.played, here.language), visits.token()
+    before = state.get("lesson_sent", ("", "", 0))
+    if wanted is not None:
+        first = wanted // WINDOW * WINDOW
+    elif before[:2] == (name, token):
+        first = before[2]
+    else:
+        first = step // WINDOW * WINDOW
+    state["lesson_sent"] = (name, token, first)
+    return int(first)
+
+
+def _wants() -> None:
+    st.session_state["lesson_wanted"] = st.session_state[KEY]["want"]
+
+
+def _go(here: Here, name: str) -> None:
+    visits.go(here.lesson, name)
+    st.rerun()
+
+
+def _walk(here: Here, by: int) -> None:
+    visits.walk(here.lesson, by)
+    st.rerun()

@@ -1,0 +1,94 @@
+"""The one or two settings that a lesson lets its reader turn, and what that does to the run's numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+from bisect import insort
+from typing import Any
+
+import streamlit as st
+
+from sched.metrics import Summary
+from sched.scenario import SETTINGS
+from view.controls.stops import STOPS
+from view.lesson import visit as visits
+from view.lesson.here import Here
+from view.notices import error_text
+from view.text import Text
+
+
+def controls(here: Here) -> None:
+    """Draw them, and the numbers before and after."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="lesson_controls"):
+        for name in here.lesson.controls:
+            with st.container(width=230):
+                _control(here, name)
+        st.button(
+            here.text("lesson.reset"), key="lesson.reset", on_click=visits.go, args=(here.lesson, here.visit.moment),
+            disabled=not here.changed,
+        )  # fmt: skip
+    error = st.session_state.pop("lesson_error", None)
+    if error is not None:
+        st.error(error_text(error, here.text))
+    st.html(numbers(here))
+
+
+def numbers(here: Here) -> str:
+    """The run's numbers; those of the lesson's own settings before them if they are others."""
+    before, now = here.runs[here.visit.variant].summary, here.played.summary
+    cells = "".join(
+        f"<div><span>{html.escape(label)}</span><b>{_change(old, new) if here.changed else new}</b></div>"
+        for (label, old), (_, new) in zip(_numbers(before, here.text), _numbers(now, here.text), strict=True)
+    )
+    note = f'<p class="lesson-note">{html.escape(here.text("lesson.changed"))}</p>' if here.changed else ""
+    return f'<div class="lesson-numbers">{cells}</div>{note}'
+
+
+def _change(old: str, new: str) -> str:
+    return new if old == new else f"<s>{old}</s> {new}"
+
+
+def _numbers(of: Summary, text: Text) -> list[tuple[str, str]]:
+    return [
+        (text("lesson.preemptions"), f"{of.num_preemptions:,}"),
+        (text("lesson.tax"), f"{of.recompute_tax:.1%}"),
+        (text("lesson.throughput"), f"{of.output_throughput:,.0f} tok/s"),
+        (text("lesson.ttft"), _span(of.ttft.p99)),
+        (text("lesson.stall"), _span(of.itl.max)),
+    ]
+
+
+def _span(seconds: float) -> str:
+    return "–" if math.isnan(seconds) else f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
+
+
+def _control(here: Here, name: str) -> None:
+    meta, text, key = SETTINGS[name][1].metadata, here.text, f"lesson.{name}"
+    value = here.visit.scenario.value(name)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    label, tip = text(f"controls.{name}.label"), text(f"controls.{name}.help")
+    change: dict[str, Any] = {"key": key, "on_change": _turn, "args": (here, name), "help": tip}
+    if "switch" in meta:
+        st.toggle(label, **change)
+    elif "options" in meta:
+        st.segmented_control(
+            label, meta["options"], required=True, format_func=lambda one: text(f"controls.option.{one}"), **change
+        )  # fmt: skip
+    else:
+        stops = sorted(set(STOPS[name]))
+        if value not in stops:
+            insort(stops, value)
+        st.select_slider(label, stops, format_func=_number, **change)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
+
+
+def _turn(here: Here, name: str) -> None:
+    value = st.session_state[f"lesson.{name}"]
+    if value is not None:
+        st.session_state["lesson_error"] = visits.turn(here.lesson, {name: value})
+        st.rerun()

@@ -1,0 +1,56 @@
+"""A lesson on one printable page: idea, question and answer, the run's picture, its moments with their sentences."""
+
+from __future__ import annotations
+
+import html
+
+from view.figures.thumbnail import thumbnail
+from view.lesson.here import Here
+from view.palette import css
+
+PAGE = (
+    "@page{size:A4;margin:14mm}body{margin:0 auto;padding:24px;max-width:740px;font:13.5px/1.6 var(--sx-font);"
+    "color:var(--sx-ink);word-break:keep-all}h1{font-size:23px;line-height:1.3;margin:0 0 4px}h2{font-size:14px;"
+    "margin:16px 0 4px}p{margin:0 0 8px}ol,ul{margin:0;padding-left:20px}li{margin:0 0 5px}code,pre{font-family:"
+    "var(--sx-mono);font-size:.86em}pre{white-space:pre-wrap}button{all:unset;font-weight:600}.idea{font-size:15px;"
+    "font-weight:600}small{color:var(--sx-ink3)}figure{margin:10px 0}svg{display:block}@media print{body{padding:0}}"
+)
+
+
+def handout(here: Here) -> str:
+    """The page, as one HTML file without scripts."""
+    text = here.text
+    times = text(f"shell.times.{here.runs[''].scenario.hardware.step_time}")
+    right = here.plain(f"options.{here.fields['answer']}")
+    options = "".join(f"<li>{html.escape(here.plain(f'options.{one}'))}</li>" for one in here.lesson.options)
+    parts = (
+        f"<h1>{html.escape(here.plain('title'))}</h1><p class=idea>{here.line('idea')}</p>",
+        _picture(here),
+        _moments(here),
+        f"<h2>{html.escape(text('lesson.question'))}</h2>{here.says('ask')}<ul>{options}</ul>",
+        f"<p><strong>{html.escape(right)}</strong></p>{here.says('reveal')}",
+        f"<h2>{html.escape(text('lesson.version'))}</h2>{here.says('version')}",
+        f"<p><small>{html.escape(text('lesson.summary_source', times=times))} vLLM 0.33.0</small></p>",
+    )
+    title = html.escape(here.plain("title"))
+    return (
+        f'<!doctype html><html lang="{here.language}"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<link rel="icon" href="data:,"><style>{css()}{PAGE}</style></head><body>{"".join(parts)}</body></html>'
+    )
+
+
+def _picture(here: Here) -> str:
+    text, moments = here.text, [one for one in here.lesson.moments if not one.variant]
+    steps = [here.fields[f"{one.name}_step"] for one in moments]
+    drawn = thumbnail(here.runs[""].timeline, text("lesson.curve"), width=720, height=150, moments=steps)
+    return f"<figure>{drawn}<small>{html.escape(text('lesson.curve'))}</small></figure>"
+
+
+def _moments(here: Here) -> str:
+    own = [one for one in here.lesson.moments if not one.variant]
+    others = [one for one in here.lesson.moments if one.variant]
+    rows = [
+        f"<li><strong>step {here.fields[f'{one.name}_step']:,}</strong> · {here.line(f'moments.{one.name}.says')}</li>"
+        for one in (*own, *others)
+    ]
+    return f"<h2>{html.escape(here.text('lesson.moments'))}</h2><ol>{''.join(rows)}</ol>"

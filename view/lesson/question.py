@@ -1,0 +1,57 @@
+"""The lesson's question: commit to an answer first, then see what the scheduler did and why."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from view.figures.story import Teller
+from view.lesson import visit as visits
+from view.lesson.here import Here
+from view.lesson.words import words
+from view.player.say import plain
+from view.run import keep
+
+
+def question(here: Here) -> None:
+    """Draw it: the options, or what was chosen and the answer."""
+    with st.container(key="lesson_question"):
+        label = html.escape(here.text("lesson.question"))
+        words("lesson_ask", f'<p class="lesson-label">{label}</p>{here.says("ask")}')
+        if not here.visit.chosen:
+            for option in here.lesson.options:
+                st.button(
+                    here.plain(f"options.{option}"), key=f"lesson.answer.{option}", on_click=visits.choose,
+                    args=(here.lesson, option), width="stretch",
+                )  # fmt: skip
+            return
+        words("lesson_answer", answer(here), current=here.visit.moment, on_go=lambda name: visits.go(here.lesson, name))
+        st.button(here.text("lesson.again"), key="lesson.again", on_click=visits.choose, args=(here.lesson, ""))
+
+
+def answer(here: Here) -> str:
+    """What was chosen, what is right, why; and the scheduler's own words at that step."""
+    right, chosen = here.fields["answer"], here.visit.chosen
+    rows = []
+    for option in here.lesson.options:
+        state = "right" if option == right else "wrong" if option == chosen else "other"
+        mark = {"right": "✓", "wrong": "✗", "other": ""}[state]
+        mine = f" <em>{html.escape(here.text('lesson.yours'))}</em>" if option == chosen else ""
+        rows.append(f'<li class="{state}"><i>{mark}</i>{html.escape(here.plain(f"options.{option}"))}{mine}</li>')
+    verdict = here.text("lesson.correct" if right == chosen else "lesson.incorrect")
+    return (
+        f'<ul class="lesson-options">{"".join(rows)}</ul><p><strong>{html.escape(verdict)}</strong></p>'
+        f"{here.says('reveal')}{_story(here)}"
+    )
+
+
+def _story(here: Here) -> str:
+    """The board's sentence at the moment of the answer."""
+    moment = here.lesson.moment(here.lesson.reveal)
+    assert moment is not None
+    done, step = here.runs[moment.variant], here.fields[f"{moment.name}_step"]
+    teller = keep(done, ("teller", here.language), lambda: Teller(done.history, here.text))
+    sentence = html.escape(plain(teller.story(step))).replace("\n", "<br>")
+    button = f'<button type="button" class="lesson-go" data-go="{moment.name}">step {step:,}</button>'
+    return f'<blockquote class="lesson-story">{button}{sentence}</blockquote>'

@@ -1,0 +1,60 @@
+// Prose with buttons: data-go leads the playhead to a moment, data-set turns settings. In the presenter's view the arrow
+// keys (and a presenter's clicker: Page Up and Page Down) walk through the moments.
+const KEY = Symbol.for("lesson-words")
+const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }
+
+function busy(target) {
+  return target instanceof Element && target.closest("input, textarea, select, [role=radiogroup], [role=combobox]")
+}
+
+function show(state, data) {
+  if (state.html !== data.html) {
+    state.box.innerHTML = data.html
+    state.html = data.html
+  }
+  for (const button of state.box.querySelectorAll("[data-go]")) {
+    if (button.dataset.go === data.current) button.setAttribute("aria-current", "step")
+    else button.removeAttribute("aria-current")
+  }
+}
+
+function reveal() {
+  const player = document.querySelector(".sx")
+  if (!player) return
+  const box = player.getBoundingClientRect()
+  if (box.top > window.innerHeight * 0.6 || box.bottom < window.innerHeight * 0.4) {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches
+    player.scrollIntoView({ block: "start", behavior: calm ? "auto" : "smooth" })
+  }
+}
+
+function start(parent) {
+  const state = { box: document.createElement("div") }
+  state.box.className = "lesson-words"
+  parent.append(state.box)
+  state.box.addEventListener("click", event => {
+    const button = event.target.closest("[data-go], [data-set]")
+    if (!button) return
+    if (button.dataset.set) state.send("set", button.dataset.set)
+    else state.send("go", button.dataset.go)
+    reveal()
+  })
+  state.press = event => {
+    if (!state.keys || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return
+    const by = STEPS[event.key]
+    if (!by || busy(event.target)) return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    state.send("walk", by)
+  }
+  return state
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const state = (parentElement[KEY] ??= start(parentElement))
+  state.send = setTriggerValue
+  state.keys = data.keys
+  show(state, data)
+  document.addEventListener("keydown", state.press, true)
+  return () => document.removeEventListener("keydown", state.press, true)
+}

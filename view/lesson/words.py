@@ -1,0 +1,37 @@
+"""Prose whose sentences do something: HTML of our own with buttons, and in the presenter's view the arrow keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+_words = st.components.v2.component(
+    "lesson_words", js=(HERE / "words.js").read_text(encoding="utf-8"), isolate_styles=False
+)
+
+
+def words(
+    key: str, html: str, *, current: str = "", keys: bool = False, on_go: Callable[[str], None] | None = None,
+    on_set: Callable[[str], None] | None = None, on_walk: Callable[[int], None] | None = None,
+) -> None:  # fmt: skip
+    """Show HTML (from view.prose: nothing of strangers' is in it).
+
+    current: the moment whose buttons are marked. keys: whether the arrow keys walk through the moments.
+    on_go, on_set, on_walk: called, in a callback, with the moment, the settings or the direction that was asked for.
+    """
+
+    def heard(name: str, does: Callable[..., None] | None) -> Callable[[], None]:
+        def react() -> None:
+            value = st.session_state[key][name]
+            if does is not None and value is not None:
+                does(value)
+
+        return react
+
+    _words(
+        key=key, data={"html": html, "current": current, "keys": keys}, on_go_change=heard("go", on_go),
+        on_set_change=heard("set", on_set), on_walk_change=heard("walk", on_walk),
+    )  # fmt: skip
