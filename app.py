@@ -5,7 +5,7 @@ from view.frame import frame
 from view.playground import below, board, header
 
 here = frame("playground")
-sidebar(here)
 run = header(here)
-board(here.language, run)
+board(here.language, run)  # the picture before the controls: it is what one waits for
+sidebar(here)
 below(here.language, run)

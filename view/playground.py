@@ -29,6 +29,11 @@ WINDOW = 300
 """Steps in one window: what the player is sent at once."""
 FILE_STEPS = 600
 """Steps in a standalone file."""
+ENTRIES = (
+    "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume", "recompute",
+    "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
+)  # fmt: skip
+"""The words of the help panel."""
 
 
 def header(frame: Frame) -> Run:
@@ -41,7 +46,7 @@ def header(frame: Frame) -> Run:
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", key="top"):
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
-        _help(text)
+        _help(text, frame.language)
     with st.spinner(text("shell.simulating")):
         done = run(frame.planned)
     head, attempt = (html.escape(part) for part in verdict(done, text))
@@ -54,22 +59,20 @@ def header(frame: Frame) -> Run:
     return done
 
 
-def _help(text: Text) -> None:
-    """Words, in the order in which they appear."""
+def _help(text: Text, language: str) -> None:
+    """Words, in the order in which they appear, and the player's keys."""
     with st.popover(text("shell.help")):
-        entries = (
-            "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume",
-            "recompute", "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
-        )  # fmt: skip
-        lines = [f"- `{name.replace('_', ' ')}` {text(f'glossary.{name}')}" for name in entries]
-        st.markdown("\n".join(lines))
+        keys = [html.escape(said) for name, said in words(language).items() if name.startswith("key_")]
+        entries = [(text(f"glossary.{name}.word"), text(f"glossary.{name}.means")) for name in ENTRIES]
+        listed = "".join(f"<dt>{html.escape(word)}</dt><dd>{html.escape(means)}</dd>" for word, means in entries)
+        st.html(f'<dl class="shell-words">{listed}</dl><p class="shell-keys">{"<br>".join(keys)}</p>')
 
 
 def _file(language: str, done: Run, place: Place) -> None:
     """Where the requests come from, and the picture as one file, which is made when the button is pressed."""
     text = translator(language)
     with st.container(horizontal=True, vertical_alignment="center", key="file"):
-        st.caption(text("shell.source", source=done.workload.source))
+        st.caption(_source(done, text))
         st.download_button(
             text("shell.file"),
             lambda: _standalone(language, done, place),
@@ -79,6 +82,14 @@ def _file(language: str, done: Run, place: Place) -> None:
             key="w.file",
             help=text("shell.file_help"),
         )
+
+
+def _source(done: Run, text: Text) -> str:
+    """Where the requests come from; a public trace's own words name those to thank."""
+    load, count = done.scenario.load, len(done.workload.requests)
+    if load.source == "trace":
+        return text("shell.source", source=done.workload.source)
+    return text(f"shell.source_{load.source}", n=count, seed=str(load.seed))
 
 
 def _standalone(language: str, done: Run, place: Place) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
@@ -32,7 +33,9 @@ RUN_BYTES = 400_000_000
 WINDOW_BYTES = 100_000_000
 WORKERS = 2
 SMALL_RUN = 5_000
-"""Runs of fewer output tokens take some milliseconds: as long as a worker's answer needs to come back."""
+"""Runs of fewer output tokens take some milliseconds: less than a worker needs to answer."""
+LARGE_RUN = 150_000
+"""Runs of more output tokens are always left to a worker: others' pages should not wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +107,28 @@ def _make_run(planned: Plan) -> Run:
 
 
 def _simulate(planned: Plan) -> Timeline:
-    """Small runs here, others in a worker, where they hold up nobody else's page."""
+    """Here if that is quickest: the run is small, or nobody else is simulating; else in a worker."""
     outputs = sum(spec.max_tokens for spec in planned.workload.requests)
-    pool = _pool() if outputs > SMALL_RUN else None
+    if outputs <= SMALL_RUN:
+        return simulate(planned.scenario, planned.workload)
+    turn, pool = _turn(), _pool()
+    if outputs <= LARGE_RUN and turn.acquire(blocking=False):
+        try:
+            return simulate(planned.scenario, planned.workload)
+        finally:
+            turn.release()
     if pool is not None:
         try:
             return pool.submit(simulate, planned.scenario, planned.workload).result()
         except BrokenProcessPool:
             _pool.clear()
     return simulate(planned.scenario, planned.workload)
+
+
+@st.cache_resource(show_spinner=False)
+def _turn() -> threading.Lock:
+    """Held by whoever simulates in this process."""
+    return threading.Lock()
 
 
 @st.cache_resource(show_spinner=False)
