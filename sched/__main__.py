@@ -16,6 +16,7 @@ from sched.errors import InputError
 COMMANDS = {  # each is a module of sched.commands, imported only when it is asked for
     "run": "run a scenario and print speed, latencies, preemptions, who paid, and what limits it",
     "sweep": "turn a knob or two: a run for each value and seed, on all cores or a Dask cluster",
+    "advise": "say what to change: every change worth a try is run, what helps is named with its flag and cost",
     "case": "export a timed run as a case, so that vLLM's own scheduler can be run on it",
     "replay": "replay a real GPU run and say how far the simulator's latencies are from it",
     "trace": "run cases and write what the scheduler decides in each step",

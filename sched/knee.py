@@ -62,7 +62,7 @@ def turn(rows: Sequence[Row], measure: str) -> Turn | None:
 
 
 def best(rows: Sequence[Row], measure: str) -> int | None:
-    """The row with the best mean of a measure, for knobs without an order and for two of them; None if there is none."""
+    """The row with the best mean of a measure, for knobs without an order and for two of them; None: no row has it."""
     sign = 1 if MEASURES[measure].more_is_better else -1
     known = [place for place, row in enumerate(rows) if not math.isnan(row.mean(measure))]
     return max(known, key=lambda place: sign * rows[place].mean(measure)) if known else None

@@ -33,6 +33,21 @@ VERDICTS = {
     "nothing": "Nothing ran.",
 }
 """code -> sentence; the view has the same codes in every language."""
+HALTS = ("stalled", "looping", "cut", "nothing")
+"""Codes of runs that did not come to their end."""
+TRIES = MappingProxyType(
+    {
+        "kv_preempts": ("num_gpu_blocks", "max_num_seqs", "watermark"),
+        "kv_waits": ("num_gpu_blocks", "rate"),
+        "slots": ("max_num_seqs",),
+        "budget": ("max_num_batched_tokens",),
+        "held": ("prefill_schedule_interval", "batching"),
+        "load": ("rate",),
+        "stalled": ("num_gpu_blocks",),
+        "looping": ("scheduler_reserve_full_isl", "num_gpu_blocks"),
+    }
+)
+"""What the sentence of a code says to try: settings. sched.advise tries those that are a server's, and many more."""
 LIMITS = MappingProxyType(
     {
         StopReason.NO_BLOCKS: "kv_waits",
@@ -68,6 +83,11 @@ class Verdict:
     parts: dict[str, Any]
     shares: dict[str, float]
 
+    @property
+    def is_halt(self) -> bool:
+        """Whether the run did not come to its end."""
+        return self.code in HALTS
+
     def message(self, template: str) -> str:
         """The sentence in the language of `template`."""
         return template.format(**self.parts)
@@ -81,7 +101,7 @@ def verdict(timeline: Timeline, summary: Summary) -> Verdict:
     shares = waited_for(timeline)
     end = timeline.end
     parts = _parts(timeline, summary)
-    if end.how in ("stalled", "looping", "cut"):
+    if end.how in HALTS:
         name = timeline.request_id(end.request) if end.request >= 0 else ""
         return Verdict(
             end.how, {**parts, "name": name, "needed": end.needed, "limit": end.limit, "which": end.which}, shares
