@@ -61,6 +61,8 @@ class BlockPool:
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """Take blocks from the front of the free list; a cached one among them is evicted."""
+        if num_blocks == 1 and self.unhashed_free:  # the most frequent case by far
+            return [self.unhashed_free.pop()]
         taken = self.unhashed_free[: -num_blocks - 1 : -1]
         del self.unhashed_free[len(self.unhashed_free) - len(taken) :]
         if len(taken) < num_blocks:

@@ -103,7 +103,7 @@ class FastRecorder(Recorder):
     ) -> None:  # fmt: skip
         """Record a step of which `output` holds only what was not plain decoding."""
         row = self.num_steps
-        prefill, decode, recompute = tokens_by_kind(output)
+        prefill, decode, recompute = tokens_by_kind(output) if output.num_scheduled_tokens else (0, 0, 0)
         self._add_step(
             (number, *times, len(running), num_waiting, self.pool.num_free_blocks, self.pool.num_cached_free_blocks,
              prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
@@ -113,8 +113,9 @@ class FastRecorder(Recorder):
             self._record_mixed(row, running, output)
         self._record_blocks(row, output)
         self._record_decisions(row, output)
-        self._record_catch_ups(row, output)
-        self._record_tokens(row, output)
+        if output.num_scheduled_tokens:
+            self._record_catch_ups(row, output)
+            self._record_tokens(row, output)
 
     def _record_mixed(self, row: int, running: Sequence[FastRequest], output: SchedulerOutput) -> None:
         self._begin_run(row)

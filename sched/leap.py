@@ -134,18 +134,19 @@ class LeapingEngine(Engine):
         looks = looks and stop.reason not in (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
         shift = 0 if self.is_async else 1
         self.books.hashed(row)  # by the tokens that arrived since the last step
+        cached = pool.num_cached_free_blocks
         for step in range(len(leap.end)):
             growing = buckets[(row + step) % size]
+            filling = buckets[(row + step + shift) % size] if self.caching else None
             if growing:
                 if len(growing) > free:
                     del leap.end[step:]
                     return
                 free -= len(growing)
                 self._grow(row + step, growing)
-            if self.caching:
-                filling = buckets[(row + step + shift) % size]
-                if filling or growing:
-                    self._fill(row + step, filling)
+            if filling or (growing and self.caching):
+                self._fill(row + step, filling or [])
+                cached = pool.num_cached_free_blocks
             if growing and looks:
                 now_stop = self._blocked(budget_left) or stop
                 if now_stop != stop:
@@ -155,7 +156,7 @@ class LeapingEngine(Engine):
                     else:
                         leap.stops[0] = (0, stop)
             leap.free_blocks.append(free)
-            leap.cached_free_blocks.append(pool.num_cached_free_blocks)
+            leap.cached_free_blocks.append(cached)
 
     def _most_steps(self, row: int, count: int) -> int:
         """How many steps the same requests can make until one gets its last token, or a limit is met."""

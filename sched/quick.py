@@ -140,10 +140,7 @@ class QuickEngine(LeapingEngine):
         """Time the step, write it down, and apply the output that is due."""
         num_decoders = self.decoders.count
         start = max(self.now, self.gpu_free_at)
-        if num_decoders or output.num_scheduled_tokens:
-            self.gpu_free_at = start + self.model(self._batch(row, output))
-        else:
-            self.gpu_free_at = start
+        self.gpu_free_at = start + self._duration(row, output)
         for admission in output.admitted:
             self.give_place(cast(FastRequest, admission.request))
         times = (self.now, start, self.gpu_free_at)
@@ -161,12 +158,20 @@ class QuickEngine(LeapingEngine):
         elif self.num_unarrived == 0:
             self.stuck = self.livelock.watch(output)
 
-    def _batch(self, row: int, output: SchedulerOutput) -> Batch:
-        part, num_decoders = batch_of(output), self.decoders.count
-        return Batch(
-            part.prefill_tokens, part.prefill_context, part.prefill_pairs, part.num_prefills,
-            part.num_decodes + num_decoders, part.decode_context + self.decoders.context(row),
-            part.num_sampled + num_decoders, part.swapped_blocks,
+    def _duration(self, row: int, output: SchedulerOutput) -> float:
+        """How long the step takes [s]: that of its decodes, if there is nothing else."""
+        num_decoders = self.decoders.count
+        if not output.num_scheduled_tokens and not output.num_swapped_out_blocks:
+            line = self._line(num_decoders) if num_decoders else (0.0, 0.0)
+            if line is not None:
+                return line[0] + line[1] * self.decoders.context(row)
+        part = batch_of(output)
+        return self.model(
+            Batch(
+                part.prefill_tokens, part.prefill_context, part.prefill_pairs, part.num_prefills,
+                part.num_decodes + num_decoders, part.decode_context + self.decoders.context(row),
+                part.num_sampled + num_decoders, part.swapped_blocks,
+            )
         )  # fmt: skip
 
     def give_place(self, request: FastRequest) -> None:
