@@ -23,7 +23,7 @@ class BlockPool:
         unhashed_free: the front part, as a stack: its last block is the next to be taken.
         hashed_free: the rear part, in the order they will be taken. A cached block that nobody holds is free too.
         extra_refs: per block that several requests hold, how many beside the first.
-        block_hash: per block, the name of its content, if it is full and caching is on.
+        block_hash: the name of the content of each block that has one: it is full and caching is on.
         cached_block_hash_to_block: per name, the block that has it; if there are several, all of them, the one that got
             it earliest first.
         hash_log: if a list, the blocks that get (True) or lose (False) their hashes are noted here.
@@ -35,7 +35,7 @@ class BlockPool:
         self.unhashed_free = list(range(num_gpu_blocks - 1, NULL_BLOCK, -1))
         self.hashed_free: OrderedDict[int, None] = OrderedDict()
         self.extra_refs: dict[int, int] = {}
-        self.block_hash: list[Hashable | None] = [None] * num_gpu_blocks
+        self.block_hash: dict[int, Hashable] = {}
         self.cached_block_hash_to_block: dict[Hashable, int | dict[int, None]] = {}
         self.hash_log: list[tuple[Sequence[int], bool]] | None = None
 
@@ -71,15 +71,15 @@ class BlockPool:
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
         """Make the cache forget the blocks that were given back first."""
-        pop, names = self.hashed_free.popitem, self.block_hash
+        pop, found = self.hashed_free.popitem, self.cached_block_hash_to_block
         evicted = [pop(last=False)[0] for _ in range(num_blocks)]
-        for block in evicted:
-            name, names[block] = names[block], None
-            same = self.cached_block_hash_to_block.pop(name)
-            if isinstance(same, dict):
+        for name, block in [(self.block_hash.pop(block), block) for block in evicted]:
+            same = found.pop(name)
+            if same != block:  # a dict of several
+                assert isinstance(same, dict)
                 del same[block]
                 if same:
-                    self.cached_block_hash_to_block[name] = same
+                    found[name] = same
         if self.hash_log is not None:
             self.hash_log.append((evicted, False))
         return evicted
@@ -99,13 +99,16 @@ class BlockPool:
     def cache_full_blocks(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
         """Name the contents of full blocks so that others can find them. Equal content is not merged."""
         found = self.cached_block_hash_to_block
-        for block, block_hash in zip(blocks, block_hashes, strict=True):
-            self.block_hash[block] = block_hash
-            same = found.setdefault(block_hash, block)
-            if isinstance(same, dict):
-                same[block] = None
-            elif same != block:
-                found[block_hash] = {same: None, block: None}
+        self.block_hash.update(zip(blocks, block_hashes, strict=True))
+        if found.keys().isdisjoint(block_hashes):
+            found.update(zip(block_hashes, blocks, strict=True))
+        else:
+            for block, block_hash in zip(blocks, block_hashes, strict=True):
+                same = found.setdefault(block_hash, block)
+                if isinstance(same, dict):
+                    same[block] = None
+                elif same != block:
+                    found[block_hash] = {same: None, block: None}
         if self.hash_log is not None:
             self.hash_log.append((blocks, True))
 
@@ -138,11 +141,10 @@ class BlockPool:
         assert NULL_BLOCK not in free and NULL_BLOCK not in holds, "the null block is nobody's"
         shared = {block: count - 1 for block, count in holds.items() if count > 1}
         assert shared == self.extra_refs, "each hold beyond the first is counted"
-        assert all(self.block_hash[block] is None for block in self.unhashed_free), "in front: blocks without a hash"
-        assert all(self.block_hash[block] is not None for block in self.hashed_free), "behind: blocks with a hash"
+        assert not self.block_hash.keys() & set(self.unhashed_free), "in front: blocks without a hash"
+        assert self.hashed_free.keys() <= self.block_hash.keys(), "behind: blocks with a hash"
         found: dict[Hashable, set[int]] = {}
-        for block, name in enumerate(self.block_hash):
-            if name is not None:
-                found.setdefault(name, set()).add(block)
+        for block, name in self.block_hash.items():
+            found.setdefault(name, set()).add(block)
         have = {k: set(v) if isinstance(v, dict) else {v} for k, v in self.cached_block_hash_to_block.items()}
         assert found == have, "each hash finds its blocks"
