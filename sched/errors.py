@@ -53,6 +53,8 @@ MESSAGES = {
     "lists_differ": "{where}: the lists must be equally long ({value})",
     "too_many_runs": "{field}: {value} are too many runs; a sweep makes at most {limit}",
     "not_a_knob": "{field}: is no knob that can be swept; give {limit}",
+    "not_forkable": "{field}: cannot change in the middle of a run; {limit}, … can",
+    "not_a_twin": "{field}: twins differ in how they are served, not in what arrives; change {limit}, …",
     "no_dask": "{field} {value}: Dask is not installed here ({limit}); pip install dask distributed",
     "no_cluster": "{field} {value}: no Dask cluster with workers answers there ({limit})",
     "cluster_without_project": "the cluster's workers cannot import the simulator ({value}); start them with "

@@ -13,7 +13,7 @@ from sched.simulate import simulate
 from sched.snapshot import History
 
 STARTUP = "INFO GPU KV cache size: 299,584 tokens, Maximum concurrency for 8,192 tokens per request: 36.57x"
-SERVE = "vllm serve Qwen/Qwen2.5-7B-Instruct \\\n --max-num-seqs 128 --watermark 0.05 \\\n --max-num-batched-tokens 4096"
+SERVE = "vllm serve Qwen/Qwen2.5-7B-Instruct \\\n --max-num-seqs 128 --watermark .05 \\\n --max-num-batched-tokens 4096"
 PERIODIC = (
     "(APIServer pid=1) INFO 11-29 10:00:00 [loggers.py:259] Engine 000: Avg prompt throughput: 2000.0 tokens/s, "
     "Avg generation throughput: 1000.0 tokens/s, Running: 50 reqs, Waiting: {waiting} reqs, GPU KV cache usage: 50.0%, "
