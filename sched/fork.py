@@ -1,7 +1,7 @@
 """From this step on, with that change: the same run up to a step, then other rules.
 
-What the scheduler reads anew in each step can change in the middle of a run: its limits, its rules, its policy. What
-memory, requests and steps in flight are made of cannot: blocks stay as large and as many as they are.
+What the scheduler reads anew in each step can change in the middle of a run: its limits and its rules. What
+memory, requests, the queue and steps in flight are made of cannot: blocks stay as large and as many as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sched.simulate import arrivals_of, cache_of, step_time_of
 from sched.timeline import Timeline
 from sched.workload import Workload, make_workload
 
-FIXED = ("max_model_len", "async_scheduling")
-"""Settings of the scheduler that decide how long requests may be, and how many steps are in flight."""
+FIXED = ("max_model_len", "async_scheduling", "policy")
+"""What requests, the queue and steps in flight are made by."""
 FORKABLE = tuple(spec.name for spec in dataclasses.fields(SchedulerConfig) if spec.name not in FIXED)
 """Settings that may change in the middle of a run."""
 
@@ -31,8 +31,7 @@ def fork(
 ) -> Timeline:  # fmt: skip
     """Run a scenario, and from the step `step` (counted from 0) on with some settings changed.
 
-    The steps before it are the same as without the change. The timeline's `scheduler` holds the settings after it. A
-    waiting queue keeps its requests when the policy changes; they are put in order by the new one.
+    The steps before it are the same as without the change. The timeline's `scheduler` holds the settings after it.
     Raises InputError if a setting cannot change in the middle of a run.
     """
     check_forkable(changes)
@@ -65,11 +64,7 @@ def _change(engine: Engine, config: SchedulerConfig, cache: CacheConfig) -> None
     scheduler: Scheduler = engine.scheduler
     manager = scheduler.kv_cache_manager
     fresh = new_scheduler(config, cache)
-    if fresh.policy is not scheduler.policy:
-        for request in scheduler.waiting:
-            fresh.waiting.add_request(request)
-        scheduler.waiting = fresh.waiting
-    scheduler.config, scheduler.policy, scheduler.victim_rule = config, fresh.policy, fresh.victim_rule
+    scheduler.config, scheduler.victim_rule = config, fresh.victim_rule
     manager.full_isl = fresh.kv_cache_manager.full_isl
     manager.watermark_blocks = fresh.kv_cache_manager.watermark_blocks
     engine.livelock.quiet_steps = 0

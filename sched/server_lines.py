@@ -21,7 +21,7 @@ from sched.simulate import cache_of
 
 MISSING = {
     "nothing": "no line of vLLM is recognised; paste the `vllm serve` line and the log",
-    "command": "the `vllm serve` line (or the line \"non-default args\"): without it vLLM's defaults are taken",
+    "command": 'the `vllm serve` line (or the line "non-default args"): without it vLLM\'s defaults are taken',
     "gpu": "the GPU: no line names one; choose it, since step times and default limits follow from it",
     "pool": 'the start-up line "GPU KV cache size": without it the number of blocks is an estimate',
     "step_time": "iteration lines (--enable-logging-iteration-details): without them step times are a roofline",

@@ -139,7 +139,7 @@ def test_a_fork_without_a_change_is_the_run_itself(seed: int) -> None:
 
 
 CHANGES: tuple[dict[str, Any], ...] = (
-    {"max_num_seqs": 3}, {"max_num_batched_tokens": 512}, {"policy": "priority"}, {"watermark": 0.1},
+    {"max_num_seqs": 3}, {"max_num_batched_tokens": 512}, {"watermark": 0.1},
     {"scheduler_reserve_full_isl": False}, {"preemption_mode": "swap"}, {"victim": "most_blocks"},
     {"batching": "static"}, {"semantics": "before_full_isl"}, {"prefill_schedule_interval": 4},
     {"max_num_active_seqs": 4}, {"long_prefill_token_threshold": 64},
@@ -171,16 +171,7 @@ def test_a_fork_in_time_prevents_what_follows() -> None:
     assert len(saved.preemptions.step) < len(whole.preemptions.step) / 3
 
 
-def test_forking_to_priority_keeps_everybody_who_waits() -> None:
-    scenario = preset("chat_against_batch").replace(num_requests=80)
-    whole = simulate(scenario)
-    busiest = int(np.argmax(whole.steps.num_waiting))
-    forked = fork(scenario, busiest, {"policy": "priority"})
-    assert forked.end.how == "finished"
-    assert np.array_equal(History(forked).waiting(busiest - 1), History(whole).waiting(busiest - 1))
-
-
-@pytest.mark.parametrize("name", ["block_size", "num_gpu_blocks", "async_scheduling", "max_model_len", "rate", "gpu"])
+@pytest.mark.parametrize("name", ["block_size", "num_gpu_blocks", "async_scheduling", "policy", "rate", "gpu"])
 def test_what_a_run_is_made_of_cannot_change_in_its_middle(name: str) -> None:
     assert name not in FORKABLE
     with pytest.raises(InputError, match=f"{name}: cannot change in the middle"):
