@@ -51,7 +51,7 @@ def _two(
         yaxis={**axis, "title": {"text": names[1], "font": {"color": color["decode"]}},
                "range": [0, max(throughput) * 1.15]},
         yaxis2={**axis, "title": {"text": names[2], "font": {"color": color["preempt-text"]}}, "overlaying": "y",
-                "side": "right", "showgrid": False, "range": [0, max(*other, 1) * 1.15]},
+                "side": "right", "showgrid": False, "tickmode": "auto", "range": [0, max(*other, 1) * 1.15]},
     )  # fmt: skip
 
 

@@ -1,0 +1,5 @@
+"""All presets."""
+
+from view.gallery import gallery
+
+gallery()

@@ -1,0 +1,5 @@
+"""The KV capacity calculator."""
+
+from view.kv_calculator import calculator
+
+calculator()

@@ -1,0 +1,210 @@
+"""The KV capacity calculator: what fits on these GPUs, and what if all requests reach their full length?"""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from sched.capacity import server_defaults
+from sched.errors import InputError
+from sched.hardware import GIB
+from sched.kv_budget import Held, KvBudget, kv_budget
+from sched.presets import DEFAULT_PRESET
+from sched.scenario import SETTINGS, Scenario, read_value, write_value
+from view import session, shell
+from view.controls.stops import STOPS
+from view.frame import Frame, frame
+from view.notices import error_text
+from view.share import Place, encode
+from view.text import Text
+
+STATE = "calculator"
+SLIDERS = ("gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size", "max_model_len")
+LENGTHS = ("prompt_mean", "output_mean")
+NAMES = ("gpu", "model", "kv_cache_dtype", *SLIDERS, *LENGTHS, "model_config")
+MEMORY = ("weights", "activations", "cuda_graphs", "other", "available")
+SHADES = ("ink3", "waiting", "rule2", "rule", "decode")
+
+
+def calculator() -> None:
+    """Draw the page."""
+    begun = frame("capacity")
+    text = begun.text
+    st.html(f"<style>{_style()}</style>")
+    st.html(
+        f'<h1 class="lesson-title">{html.escape(text("capacity.title"))}</h1>'
+        f'<p class="calc-lead">{html.escape(text("capacity.lead"))}</p>'
+    )
+    scenario = _scenario()
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        _controls(scenario, text)
+    with right:
+        _result(scenario, begun)
+
+
+@cache
+def _style() -> str:
+    folder = Path(__file__).parent / "lesson"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in ("lesson.css", "calculator.css"))
+
+
+def _scenario() -> Scenario:
+    """What the address says, or what was turned since."""
+    query = st.query_params.get("with", "")
+    state = st.session_state.setdefault(STATE, {"changes": {}, "link": "", "error": None})
+    if query != state["link"]:
+        state.update(changes=_read(query), link=query, error=None)
+    return _with(state["changes"])
+
+
+def _with(changes: dict[str, Any]) -> Scenario:
+    """A server of these GPUs with vLLM's defaults on them."""
+    base = Scenario().replace(pool="hardware", check_pool=False, **changes)
+    tokens, seqs = server_defaults(base.hardware.resolved_gpu())
+    return base.replace(max_num_batched_tokens=tokens, max_num_seqs=seqs)
+
+
+def _read(text: str) -> dict[str, Any]:
+    """As many of an address's settings as can be."""
+    changes: dict[str, Any] = {}
+    for pair in text.split(";") if text else ():
+        name, _, value = pair.partition(":")
+        try:
+            wanted = {**changes, name: read_value(name, value)}
+            _with(wanted)
+        except InputError:
+            continue
+        if name in NAMES:
+            changes = wanted
+    return changes
+
+
+def _turn(name: str) -> None:
+    """Callback: try a setting; what cannot be stays out, with the reason."""
+    state = st.session_state[STATE]
+    value = st.session_state[f"calc.{name}"]
+    changes = {**state["changes"], name: value}
+    try:
+        _with(changes)
+    except InputError as error:
+        state["error"] = error
+        return
+    written = ";".join(f"{one}:{write_value(one, value)}" for one, value in changes.items() if one != "model_config")
+    state.update(changes=changes, link=written, error=None)
+    st.query_params["with"] = written
+
+
+def _controls(scenario: Scenario, text: Text) -> None:
+    for name in ("gpu", "model", "kv_cache_dtype"):
+        _seed(scenario, name)
+        st.selectbox(
+            text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=f"calc.{name}",
+            on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
+        )  # fmt: skip
+    for name in (*SLIDERS, *LENGTHS):
+        _seed(scenario, name)
+        stops = sorted({*STOPS[name], scenario.value(name)})
+        st.select_slider(
+            text(f"controls.{name}.label"), stops, key=f"calc.{name}", format_func=lambda value: f"{value:,}",
+            on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
+        )  # fmt: skip
+    with st.expander(text("controls.model_config.label")):
+        _seed(scenario, "model_config")
+        st.text_area(
+            text("controls.model_config.label"), key="calc.model_config", height=140, on_change=_turn,
+            args=("model_config",), help=text("controls.model_config.help"), label_visibility="collapsed",
+        )  # fmt: skip
+    shell.copy_button(text)
+
+
+def _seed(scenario: Scenario, name: str) -> None:
+    key = f"calc.{name}"
+    if st.session_state[STATE]["error"] is None and st.session_state.get(key) != scenario.value(name):
+        st.session_state[key] = scenario.value(name)
+
+
+def _result(scenario: Scenario, begun: Frame) -> None:
+    text, refused = begun.text, st.session_state[STATE]["error"]
+    if refused is not None:
+        st.error(error_text(refused, text))
+    try:
+        budget = kv_budget(scenario, scenario.load.prompt_mean, scenario.load.output_mean)
+    except InputError as error:
+        st.error(error_text(error, text))
+        return
+    st.html(_headline(budget, text) + _memory(budget, text))
+    st.caption(text("capacity.estimate"))
+    st.html(f'<p class="calc-label">{html.escape(text("capacity.lines"))}</p>')
+    st.code("\n".join(f"INFO {line}" for line in budget.lines), language=None, wrap_lines=True)
+    st.html(_alive(budget, text) + _what_if(budget, text))
+    place = Place(scenario, DEFAULT_PRESET, language=session.place().language)
+    st.page_link("app.py", label=text("capacity.play"), query_params=encode(place))
+
+
+def _headline(budget: KvBudget, text: Text) -> str:
+    cells = (
+        ("blocks", f"{budget.usable:,}"), ("tokens", f"{budget.tokens:,}"),
+        ("token", f"{budget.token_bytes / 1024:,.0f} KiB"), ("alive", f"{budget.longest.requests:,}"),
+    )  # fmt: skip
+    drawn = "".join(
+        f"<div><span>{html.escape(text(f'capacity.{name}', n=budget.longest.tokens))}</span><b>{value}</b></div>"
+        for name, value in cells
+    )
+    return f'<div class="lesson-numbers calc-numbers ready">{drawn}</div>'
+
+
+def _memory(budget: KvBudget, text: Text) -> str:
+    """One GPU's memory as a bar: what vLLM may use, and what for."""
+    whole = sum(getattr(budget.memory, name) for name in MEMORY)
+    parts = [
+        (text(f"capacity.memory.{name}"), getattr(budget.memory, name), shade)
+        for name, shade in zip(MEMORY, SHADES, strict=True)
+    ]
+    bar = "".join(
+        f'<i style="width:{size / whole:.2%};background:var(--sx-{shade})"></i>' for _, size, shade in parts
+    )  # fmt: skip
+    legend = "".join(
+        f'<li><i style="background:var(--sx-{shade})"></i>{html.escape(name)} <b>{size / GIB:.2f} GiB</b></li>'
+        for name, size, shade in parts
+    )
+    title = html.escape(text("capacity.memory.title", requested=budget.memory.requested / GIB))
+    return f'<p class="calc-label">{title}</p><div class="calc-bar">{bar}</div><ul class="calc-legend">{legend}</ul>'
+
+
+def _alive(budget: KvBudget, text: Text) -> str:
+    """How many requests live at once, by how far they have come."""
+    rows = (("prompt", budget.prompt), ("half", budget.half), ("full", budget.full), ("longest", budget.longest))
+    body = "".join(_held(text(f"capacity.at.{name}"), held) for name, held in rows)
+    heads = "".join(
+        f"<th>{html.escape(text(f'capacity.head.{name}'))}</th>" for name in ("when", "length", "each", "live")
+    )
+    return (
+        f'<p class="calc-label">{html.escape(text("capacity.live"))}</p>'
+        f'<table class="lesson-table"><tr>{heads}</tr>{body}</table>'
+    )
+
+
+def _held(name: str, held: Held) -> str:
+    return (
+        f"<tr><td>{html.escape(name)}</td><td>{held.tokens:,}</td><td>{held.blocks:,}</td>"
+        f"<td><b>{held.requests:,}</b></td></tr>"
+    )
+
+
+def _what_if(budget: KvBudget, text: Text) -> str:
+    """If all of them reach their full length."""
+    key = "short" if budget.short else "enough"
+    fields = {
+        "admitted": budget.admitted, "full": budget.full.requests, "short": budget.short, "asked": budget.asked,
+        "needed": budget.needed, "usable": budget.usable, "times": budget.needed / max(budget.usable, 1),
+        "longest": budget.longest.tokens,
+    }  # fmt: skip
+    said = html.escape(text(f"capacity.{key}", **fields))
+    worst = html.escape(text("capacity.worst", **fields))
+    title = html.escape(text("capacity.what_if"))
+    return f'<p class="calc-label">{title}</p><p class="calc-text">{said}</p><p class="calc-text">{worst}</p>'
