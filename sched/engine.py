@@ -207,7 +207,8 @@ class Engine:
     def _one_step(self) -> End | None:
         """schedule(), the step's time, and the output that is due: with async scheduling that of the step before."""
         output = self.scheduler.schedule()
-        duration = self.step_time(batch_of(output)) if output.num_scheduled_tokens else 0.0
+        works = output.num_scheduled_tokens or output.num_swapped_out_blocks
+        duration = self.step_time(batch_of(output)) if works else 0.0
         start = max(self.now, self.gpu_free_at)
         self.gpu_free_at = start + duration
         if self.recorder:

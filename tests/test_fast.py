@@ -95,3 +95,13 @@ def test_an_arrival_at_the_very_end_of_a_step_is_seen_by_both() -> None:
                                       num_gpu_blocks=40, max_model_len=512, async_scheduling=asynchronous)  # fmt: skip
         difference = first_timeline_difference(simulate(scenario, reference=True), simulate(scenario))
         assert difference is None
+
+
+@pytest.mark.parametrize("seed", [174, 12886, 13230])
+def test_scenarios_that_once_differed(seed: int) -> None:
+    """174: a decoding request skipped when its neighbour preempted itself; the others: steps that only swap out."""
+    scenario = random_scenario(seed)
+    assert scenario is not None
+    limits = Limits(max_steps=6000, max_work=200_000)
+    reference, fast = simulate(scenario, limits=limits, reference=True), simulate(scenario, limits=limits)
+    assert first_timeline_difference(reference, fast) is None
