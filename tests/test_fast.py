@@ -97,11 +97,32 @@ def test_an_arrival_at_the_very_end_of_a_step_is_seen_by_both() -> None:
         assert difference is None
 
 
-@pytest.mark.parametrize("seed", [174, 12886, 13230])
-def test_scenarios_that_once_differed(seed: int) -> None:
-    """174: a decoding request skipped when its neighbour preempted itself; the others: steps that only swap out."""
-    scenario = random_scenario(seed)
-    assert scenario is not None
+ONCE_DIFFERENT = {
+    "a decoding request skipped because one before it preempted itself": {
+        "max_num_batched_tokens": 8, "max_num_seqs": 8, "max_model_len": 64, "prefill_schedule_interval": 5,
+        "async_scheduling": False, "victim": "least_computed", "num_gpu_blocks": 4, "block_size": 32,
+        "step_time": "constant", "constant_step": 0.25, "seed": 174, "num_requests": 60, "rate": 500.0,
+        "prompt_mean": 20, "output_mean": 16,
+    },
+    "a step that only swaps out": {
+        "max_num_seqs": 4, "max_model_len": 512, "enable_chunked_prefill": False, "watermark": 0.1,
+        "preemption_mode": "swap", "num_gpu_blocks": 41, "num_cpu_blocks": 32, "step_time": "linear", "seed": 13230,
+        "num_requests": 20, "rate": 8.0, "prompt_mean": 128, "output_mean": 256, "output_spread": 0.0,
+        "prefix_groups": 3, "prefix_len": 1,
+    },
+    "the same with async scheduling and a threshold": {
+        "max_num_batched_tokens": 16, "max_num_seqs": 4, "max_model_len": 1024, "long_prefill_token_threshold": 16,
+        "prefill_schedule_interval": 2, "max_num_active_seqs": 2, "preemption_mode": "swap", "num_gpu_blocks": 66,
+        "enable_prefix_caching": False, "num_cpu_blocks": 640, "step_time": "measured", "seed": 12886,
+        "num_requests": 120, "arrivals": "all_at_once", "prompt_mean": 256, "output_mean": 256, "output_spread": 0.0,
+        "prefix_groups": 3, "prefix_len": 49,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONCE_DIFFERENT)
+def test_scenarios_that_once_differed(name: str) -> None:
+    scenario = Scenario().replace(**ONCE_DIFFERENT[name])
     limits = Limits(max_steps=6000, max_work=200_000)
     reference, fast = simulate(scenario, limits=limits, reference=True), simulate(scenario, limits=limits)
     assert first_timeline_difference(reference, fast) is None
