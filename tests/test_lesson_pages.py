@@ -1,0 +1,143 @@
+"""The lesson pages, the gallery and the calculator as Streamlit runs them, without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from sched.errors import InputError
+from sched.gallery import card
+from sched.kv_budget import kv_budget
+from sched.lessons import LESSONS
+from sched.presets import PRESETS
+from sched.scenario import Scenario
+from view.frame import pages
+from view.text import LANGUAGES
+
+ROOT = Path(__file__).parent.parent
+FILES = {Path(file).stem.split("_", 1)[1]: file for file in pages() if file != "app.py"}
+SMALL = ("two_limits", "queues", "preemption", "batching")
+
+
+@pytest.fixture(autouse=True)
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCHED_WORKERS", "0")
+
+
+def opened(page: str, **query: str) -> AppTest:
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=90)
+    app.query_params["preset"] = "smallest_preemption"
+    app.run()
+    app.switch_page(FILES[page])
+    for name, value in query.items():
+        app.query_params[name] = value
+    return sound(app.run())
+
+
+def sound(app: AppTest) -> AppTest:
+    assert not app.exception, [one.value for one in app.exception]
+    return app
+
+
+def visit(app: AppTest) -> dict[str, Any]:
+    return app.session_state["lesson"]
+
+
+def button(app: AppTest, key: str) -> Any:
+    return next(one for one in app.button if one.key == key)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", LESSONS)
+def test_every_lesson_opens_asks_and_answers_in_both_languages(page: str, language: str) -> None:
+    app = opened(page, lang=language)
+    lesson = LESSONS[page]
+    assert visit(app)["moment"] == ""
+    sound(button(app, f"lesson.answer.{lesson.options[0]}").click().run())
+    assert visit(app)["moment"] == lesson.reveal and visit(app)["answers"][page] == lesson.options[0]
+    assert app.query_params["moment"] == lesson.reveal
+    sound(button(app, "lesson.again").click().run())
+    assert visit(app)["answers"][page] == "" and "moment" not in app.query_params
+
+
+@pytest.mark.parametrize("page", SMALL)
+def test_a_link_opens_each_moment(page: str) -> None:
+    for moment in LESSONS[page].moments:
+        app = opened(page, moment=moment.name)
+        assert visit(app)["moment"] == moment.name
+
+
+def test_a_link_with_nonsense_opens_the_lesson_all_the_same() -> None:
+    app = opened("two_limits", moment="nowhere", **{"with": "num_gpu_blocks:-3;bogus:1;max_num_batched_tokens:64"})
+    assert visit(app)["moment"] == "" and visit(app)["changes"] == {"max_num_batched_tokens": 64}
+
+
+def test_a_control_changes_what_is_played_and_the_address_and_not_the_playground() -> None:
+    app = opened("two_limits")
+    before = app.session_state["place"].scenario
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    sound(slider.set_value(129).run())
+    assert visit(app)["changes"] == {"num_gpu_blocks": 129}
+    assert app.query_params["with"] == "num_gpu_blocks:129"
+    assert app.session_state["place"].scenario == before
+    sound(button(app, "lesson.reset").click().run())
+    assert visit(app)["changes"] == {} and "with" not in app.query_params
+
+
+def test_a_setting_that_cannot_be_says_why_and_changes_nothing() -> None:
+    app = opened("two_limits", lang="en")
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    sound(slider.set_value(7).run())
+    assert visit(app)["changes"] == {} and app.error
+
+
+def test_the_presenters_view_begins_and_ends_and_keeps_the_moment() -> None:
+    app = opened("preemption", moment="preempt", lang="ko")
+    sound(button(app, "lesson.present").click().run())
+    assert app.query_params["present"] == "1" and visit(app)["moment"] == "preempt"
+    sound(button(app, "w.language").click().run())
+    assert app.query_params["present"] == "1", "another language does not end the show"
+    sound(button(app, "lesson.leave").click().run())
+    assert "present" not in app.query_params
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("page", ["gallery", "capacity"])
+def test_gallery_and_calculator_open_in_both_languages(page: str, language: str) -> None:
+    opened(page, lang=language)
+
+
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.reported])
+def test_the_gallery_compares_what_was_reported(name: str) -> None:
+    shown = card(PRESETS[name])
+    assert len(shown.compared) == sum(len(report.numbers) for report in PRESETS[name].reported)
+    assert all(one.ours == pytest.approx(one.reported, rel=0.15) for one in shown.compared)
+
+
+def server(**changes: Any) -> Scenario:
+    return Scenario().replace(pool="hardware", check_pool=False, **changes)
+
+
+def test_the_calculator_counts_requests_by_how_far_they_have_come() -> None:
+    budget = kv_budget(server(), prompt=512, output=512)
+    assert budget.full.requests == budget.usable // 64 < budget.half.requests < budget.prompt.requests
+    assert budget.short == budget.admitted * 64 - budget.usable > 0
+    assert f"{budget.tokens + 16:,} tokens" in budget.lines[-1], "vLLM counts the null block"
+
+
+def test_two_gpus_more_than_double_the_kv_cache_and_fp8_doubles_it() -> None:
+    one, two = kv_budget(server(), 512, 512), kv_budget(server(tensor_parallel_size=2), 512, 512)
+    assert two.usable > 2 * one.usable
+    assert kv_budget(server(kv_cache_dtype="fp8"), 512, 512).usable == pytest.approx(2 * one.usable, rel=0.01)
+
+
+def test_a_model_without_room_is_refused_in_the_calculator() -> None:
+    with pytest.raises(InputError, match="KV"):
+        kv_budget(server(model="Llama-3.1-70B"), 512, 512)
+    app = opened("capacity", lang="en", **{"with": "gpu:H100-SXM;max_model_len:32768"})
+    box = next(one for one in app.selectbox if one.key == "calc.model")
+    sound(box.set_value("Llama-3.1-70B").run())
+    assert app.error and app.query_params["with"] == "gpu:H100-SXM;max_model_len:32768;model:Llama-3.1-70B"
