@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from sched.presets import PRESETS
 from sched.scenario import SETTINGS
 from view.controls.stops import STOPS
+from view.playground import name_of
+from view.run import run
 from view.share import Place, encode
 from view.text import translator
 
@@ -23,10 +25,15 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCHED_WORKERS", "0")
 
 
+FOLDS = ("load_more", "more_title", "pool_title", "time_title", "targets_title", "whatif_title", "all_title", "paste")
+
+
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(APP, default_timeout=60)
     for name, value in {"v": "1", "preset": SMALL, **query}.items():
         app.query_params[name] = value
+    for name in FOLDS:
+        app.session_state[f"x.{name}"] = True
     return sound(app.run())
 
 
@@ -192,3 +199,15 @@ def test_text_that_cannot_be_read_stays_with_the_reason() -> None:
     assert app.text_area(key="w.classes").value == "chat;;x:y"
     sound(app.text_area(key="w.classes").set_value("chat:1:50:20:0").run())
     assert place(app).scenario.load.classes[0].name == "chat" and not app.error
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_tabs_follow_when_the_browser_has_painted(language: str) -> None:
+    app = opened(lang=language)
+    assert not app.tabs
+    app.session_state["painted"] = name_of(run(app.session_state["plan"]), language)
+    sound(app.run())
+    assert next(tab.label for tab in app.tabs) == "Gantt"
+    before = app.session_state["under"]
+    sound(app.select_slider(key="w.num_gpu_blocks").set_value(17).run())
+    assert app.session_state["under"] is before, "until the new picture is painted, the tabs stay"

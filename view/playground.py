@@ -117,14 +117,21 @@ def board(language: str, done: Run) -> None:
         on_select=_selected,
         on_want=_wants,
     )
-    shell.address()
+    shell.address(name_of(done, language), _painted)
     _file(language, done, place)
 
 
 @st.fragment(key="tabs")
 def below(language: str, done: Run) -> None:
-    """The tabs under the picture; a click in them leads the player to a request or a step."""
-    place = session.place()
+    """The tabs under the picture; a click in them leads the player to a request or a step.
+
+    They follow when the browser has painted the picture; until then they show what they showed.
+    """
+    if session.painted() == name_of(done, language):
+        st.session_state["under"] = done.plan
+    if "under" not in st.session_state:
+        return
+    place, done = session.place(), run(st.session_state["under"])
     tabs(
         done,
         translator(language),
@@ -212,6 +219,11 @@ def _lead(step: int) -> None:
     session.note(step=step)
     session.go_to(step)
     st.rerun(PARTS)
+
+
+def _painted() -> None:
+    st.session_state["painted"] = st.session_state["address"]["painted"]
+    st.rerun("tabs")
 
 
 def _wants() -> None:

@@ -51,12 +51,21 @@ class Plan:
 class Run:
     """A simulated scenario and the numbers of it. It never changes, so all who look at it share it."""
 
-    scenario: Scenario
-    workload: Workload
+    plan: Plan
     timeline: Timeline
     history: History
     summary: Summary
     each: PerRequest
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was simulated."""
+        return self.plan.scenario
+
+    @property
+    def workload(self) -> Workload:
+        """The requests of it."""
+        return self.plan.workload
 
 
 def plan(scenario: Scenario, trace: Trace | None = None) -> Plan:
@@ -101,8 +110,7 @@ def _make_run(planned: Plan) -> Run:
     timeline = _simulate(planned)
     targets = planned.scenario.targets
     return Run(
-        planned.scenario, planned.workload, timeline, History(timeline), summarize(timeline, targets),
-        per_request(timeline, targets),
+        planned, timeline, History(timeline), summarize(timeline, targets), per_request(timeline, targets)
     )  # fmt: skip
 
 

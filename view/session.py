@@ -94,6 +94,11 @@ def destination() -> tuple[str, int | None]:
     return f"go{token}", step
 
 
+def painted() -> str:
+    """The name of the run that the browser said it has painted last; "" if none."""
+    return str(st.session_state.get("painted") or "")
+
+
 def note(**changes: Any) -> None:
     """Remember step or selection: not worth an entry in the browser's history."""
     edited = st.session_state.get("edited", False)

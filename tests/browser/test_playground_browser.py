@@ -51,12 +51,12 @@ def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
 
 
 def painted(page: Page) -> None:
-    page.wait_for_selector(".sx .main-svg", timeout=LONG)
+    page.wait_for_selector(".sx[data-ready]", timeout=LONG)
     page.wait_for_selector(".kpi", timeout=LONG)
 
 
 def query(page: Page) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(page.url).query))
+    return dict(parse_qsl(page.evaluate("location.search").removeprefix("?")))
 
 
 def until(page: Page, holds: Callable[[], bool]) -> None:
@@ -65,7 +65,7 @@ def until(page: Page, holds: Callable[[], bool]) -> None:
         if holds():
             return
         page.wait_for_timeout(100)
-    raise AssertionError(f"it did not come to that; address {page.url}")
+    raise AssertionError(f"it did not come to that; address {query(page)}, {blocks(page)} blocks")
 
 
 def blocks(page: Page, name: str = "KV blocks") -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from sched.presets import PRESETS, preset_named
 from view import session, shell
 from view.controls import command, limits, load
+from view.controls.widgets import fold
 from view.frame import Frame
 from view.notices import error_text, note_text
 from view.text import Text
@@ -22,15 +23,13 @@ def sidebar(frame: Frame) -> None:
         limits.policy(text)
         limits.limits(text)
         load.load(text)
-        with st.expander(text("controls.load_more")):
-            load.load_details(text)
+        fold("load_more", text, lambda: load.load_details(text))
         for note in frame.planned.workload.notes:
             st.caption(note_text(note, text))
         _unplaced_error(text)
         _more(frame)
         command.command(text, frame.planned)
-        with st.expander(text("controls.paste")):
-            command.paste(text)
+        fold("paste", text, lambda: command.paste(text))
 
 
 def _preset(text: Text) -> None:
@@ -55,18 +54,12 @@ def _choose() -> None:
 
 def _more(frame: Frame) -> None:
     text = frame.text
-    with st.expander(text("controls.more_title"), expanded=True):
-        limits.scheduler(text)
-    with st.expander(text("controls.pool_title")):
-        limits.pool(text, frame.planned)
-    with st.expander(text("controls.time_title")):
-        limits.hardware(text)
-    with st.expander(text("controls.targets_title")):
-        limits.targets(text)
-    with st.expander(text("controls.whatif_title")):
-        limits.what_ifs(text)
-    with st.expander(text("controls.all_title")):
-        command.everything(text)
+    fold("more_title", text, lambda: limits.scheduler(text), opened=True)
+    fold("pool_title", text, lambda: limits.pool(text, frame.planned))
+    fold("time_title", text, lambda: limits.hardware(text))
+    fold("targets_title", text, lambda: limits.targets(text))
+    fold("whatif_title", text, lambda: limits.what_ifs(text))
+    fold("all_title", text, lambda: command.everything(text))
 
 
 def _unplaced_error(text: Text) -> None:

@@ -86,6 +86,14 @@ def title(key: str, text: Text) -> None:
     st.html(f'<div class="shell-title">{html.escape(text(f"controls.{key}"))}</div>')
 
 
+def fold(key: str, text: Text, draw: Callable[[], None], *, opened: bool = False) -> None:
+    """A group behind a word; what is closed is not drawn, so that it costs nothing."""
+    box = st.expander(text(f"controls.{key}"), expanded=opened, key=f"x.{key}", on_change="rerun")
+    if box.open:
+        with box:
+            draw()
+
+
 def show_error(name: str, text: Text) -> None:
     """Why the setting's value was refused, under its widget."""
     error = session.error_of(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -27,9 +28,14 @@ def style() -> str:
     return _read("shell.css")
 
 
-def address() -> None:
-    """Keep step and selection in the browser's address, without an entry in its history."""
-    _address(key="address", data={"query": encode(session.place())}, height=1)
+def address(run: str, on_painted: Callable[[], None]) -> None:
+    """Keep step and selection in the browser's address, and say when the player has painted a run.
+
+    Without an entry in the history. on_painted: called in a callback; st.session_state["address"]["painted"] is `run`.
+    """
+    _address(
+        key="address", data={"query": encode(session.place()), "run": run}, height=1, on_painted_change=on_painted
+    )  # fmt: skip
 
 
 def copy_button(text: Text) -> None:
