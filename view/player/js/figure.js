@@ -55,7 +55,7 @@ export class Figure {
       const trace = node.__data__[0].trace, text = node.querySelector(".text"), points = node.querySelector(".points");
       this.nodes[trace.index] = {node, opacity: trace.opacity ?? 1, dim: null, closed: trace.fill === "toself", ax: this.axis(trace.xaxis), ay: this.axis(trace.yaxis),
         fill: node.querySelector(".js-fill"), lines: [...node.querySelectorAll(".js-line")],
-        labels: text ? [...text.children] : [], markers: points ? [...points.children] : []};
+        labels: text ? [...text.children].map(unread) : [], markers: points ? [...points.children] : []};
     }
   }
 
@@ -90,6 +90,8 @@ function placeholder(k, trace, layout) {
   return {x: [x, x, x], y: [y, y, y]};
 }
 
+// Plotly may have moved a node that it kept: what was written into it before no longer counts.
+const unread = g => { g.__label = null; return g; };
 const tenth = v => Math.round(v * 10) / 10;
 
 function putPath(n, {x, y}) {
