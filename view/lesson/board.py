@@ -32,7 +32,8 @@ KEY = "lesson_player"
 def board(here: Here) -> None:
     """Draw it. The player's reports (which steps it lacks) rerun only this."""
     if not here.visit.embedded:
-        controls(here)
+        if not here.visit.present:
+            controls(here)
         words(
             "lesson_chips", chips(here), current=here.visit.moment, keys=here.visit.present,
             on_go=lambda name: _go(here, name), on_walk=lambda by: _walk(here, by),
@@ -41,6 +42,8 @@ def board(here: Here) -> None:
     first = _first_step(here, step)
     mode: Mode = "embed" if here.visit.embedded else "present" if here.visit.present else "page"
     player(payload(here, first, WINDOW), key=KEY, goto=(visits.token(), step), mode=mode, on_want=_wants)
+    if here.visit.present:
+        controls(here)
 
 
 def step_of(here: Here) -> int:

@@ -73,7 +73,7 @@ def _presented(here: Here) -> None:
     said = f'<p class="lesson-says">{here.line(f"moments.{moment}.says")}</p>' if moment else ""
     with st.container(key="lesson_wall"):
         _say(here, "lesson_says", said or f'<p class="lesson-says">{here.line("idea")}</p>')
-        if not moment or moment == here.lesson.reveal:
+        if not moment or (moment == here.lesson.reveal and here.visit.chosen):
             question(here)
         board(here)
 

@@ -20,14 +20,30 @@ def question(here: Here) -> None:
         label = html.escape(here.text("lesson.question"))
         words("lesson_ask", f'<p class="lesson-label">{label}</p>{here.says("ask")}')
         if not here.visit.chosen:
-            for option in here.lesson.options:
-                st.button(
-                    here.plain(f"options.{option}"), key=f"lesson.answer.{option}", on_click=visits.choose,
-                    args=(here.lesson, option), width="stretch",
-                )  # fmt: skip
+            with st.container(horizontal=here.visit.present, key="lesson_options"):
+                _options(here)
             return
-        words("lesson_answer", answer(here), current=here.visit.moment, on_go=lambda name: visits.go(here.lesson, name))
+        said = answer(here)
+        if here.visit.present:  # the board beside it has the story
+            said = f"<p><strong>{_verdict(here)}</strong></p>{here.says('reveal')}"
+        words("lesson_answer", said, current=here.visit.moment, on_go=lambda name: visits.go(here.lesson, name))
         st.button(here.text("lesson.again"), key="lesson.again", on_click=visits.choose, args=(here.lesson, ""))
+
+
+def _options(here: Here) -> None:
+    for option in here.lesson.options:
+        st.button(
+            here.plain(f"options.{option}"), key=f"lesson.answer.{option}", on_click=visits.choose,
+            args=(here.lesson, option), width="stretch",
+        )  # fmt: skip
+
+
+def _verdict(here: Here) -> str:
+    right = here.visit.chosen == here.fields["answer"]
+    words_for_it = here.text("lesson.correct" if right else "lesson.incorrect")
+    solution = here.plain(f"options.{here.fields['answer']}")
+    answer_is = "" if right else f" {solution}."
+    return html.escape(words_for_it + (answer_is if here.visit.present else ""))
 
 
 def answer(here: Here) -> str:
@@ -39,9 +55,8 @@ def answer(here: Here) -> str:
         mark = {"right": "✓", "wrong": "✗", "other": ""}[state]
         mine = f" <em>{html.escape(here.text('lesson.yours'))}</em>" if option == chosen else ""
         rows.append(f'<li class="{state}"><i>{mark}</i>{html.escape(here.plain(f"options.{option}"))}{mine}</li>')
-    verdict = here.text("lesson.correct" if right == chosen else "lesson.incorrect")
     return (
-        f'<ul class="lesson-options">{"".join(rows)}</ul><p><strong>{html.escape(verdict)}</strong></p>'
+        f'<ul class="lesson-options">{"".join(rows)}</ul><p><strong>{_verdict(here)}</strong></p>'
         f"{here.says('reveal')}{_story(here)}"
     )
 

@@ -30,6 +30,7 @@ export class Figure {
       Object.assign(layout[axisName(image.y)] ??= {}, {range: [rows - .5, -.5], fixedrange: true});
     }
     for (const k of h.tracks) Object.assign(data[k.trace], placeholder(k, data[k.trace], layout));
+    if (layout.height) layout.height *= scale;  // room for the larger type
     Object.assign(layout, {width, hovermode: layout.hovermode ?? false, dragmode: layout.dragmode ?? false, uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: layout.showlegend ?? false});
     this.nodes = null;

@@ -1,0 +1,176 @@
+"""The lessons in a real browser: walked by keys, answered, presented, embedded, taken along; and every page looked at."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page, expect
+
+from sched.lessons import LESSONS
+from tests.browser.app_site import app_site
+from tests.browser.player_site import CHROMIUM, browser
+
+pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
+LONG = 60_000  # [ms]; the machine may be busy
+PAGES = (*LESSONS, "gallery", "capacity")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with app_site(workers=0) as (where, _):
+        yield where
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@contextmanager
+def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
+    """A page in a fresh profile. At the end: no error in its console, no request to another host."""
+    context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
+    page = context.new_page()
+    errors: list[str] = []
+    hosts: set[str] = set()
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.goto(url)
+    page.wait_for_selector(".sx .main-svg, .ready", timeout=LONG)
+    yield page
+    here = urlsplit(url).netloc
+    context.close()
+    assert not [error for error in errors if "404" not in error], "Streamlit itself looks for two files beside a page"
+    assert hosts - {""} == {here}, "everything comes from this server"
+
+
+def query(page: Page) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(page.url).query))
+
+
+def step(page: Page) -> int:
+    return int("".join(page.locator(".sx-flaps").inner_text().split()))
+
+
+def at(page: Page, wanted: int, moment: str) -> None:
+    """Wait until the player is at a step and the address says which moment that is."""
+    for _ in range(LONG // 100):
+        if step(page) == wanted and query(page).get("moment", "") == moment:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"step {step(page)}, address {page.url}")
+
+
+def labels(page: Page) -> list[list[str]]:
+    """All words on the stage with their places."""
+    return page.evaluate(
+        """[...document.querySelectorAll(".sx .textpoint text")].filter(n => n.textContent.trim() && n.textContent !== "\\u200b")
+        .map(n => [n.textContent, n.getAttribute("x"), n.getAttribute("y")]).sort()"""
+    )
+
+
+def test_a_sentence_leads_the_playhead_and_the_question_is_answered(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en") as page:
+        at(page, 14, "")
+        page.locator(".lesson-words [data-go=alone]").last.click()
+        at(page, 25, "alone")
+        page.get_by_role("button", name="r0, which came first").click()
+        at(page, 15, "preempt")
+        expect(page.locator(".lesson-options .right")).to_contain_text("r1, which came last")
+        expect(page.locator(".lesson-story")).to_contain_text("last in the running list")
+        page.get_by_role("button", name="Ask me again").click()
+        at(page, 14, "")
+
+
+def test_the_show_is_walked_with_the_arrow_keys(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=ko&present=1") as page:
+        at(page, 14, "")
+        assert not page.locator("[data-testid=stSidebar]").is_visible()
+        for wanted, moment in ((14, "before"), (15, "preempt"), (25, "alone")):
+            page.keyboard.press("ArrowRight")
+            at(page, wanted, moment)
+            expect(page.locator(f".lesson-chip[data-go={moment}]")).to_have_attribute("aria-current", "step")
+        page.keyboard.press("PageUp")
+        at(page, 15, "preempt")
+        expect(page.locator(".lesson-says")).to_contain_text("r1")
+        page.get_by_role("button", name="발표 끝내기").click()
+        expect(page.locator(".lesson-title")).to_be_visible(timeout=LONG)
+
+
+def test_back_returns_to_the_moment_before(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en") as page:
+        page.locator(".lesson-chip[data-go=resume]").click()
+        at(page, 35, "resume")
+        page.wait_for_timeout(1500)
+        page.locator(".lesson-chip[data-go=end]").click()
+        at(page, 54, "end")
+        page.wait_for_timeout(1500)
+        page.go_back()
+        at(page, 35, "resume")
+
+
+def test_another_run_on_the_stage_looks_as_if_it_had_been_opened_there(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}queues?lang=en&moment=displaced") as page:
+        at(page, 11, "displaced")
+        page.wait_for_timeout(1000)
+        cold = labels(page)
+    with visit(chromium, f"{address}queues?lang=en") as page:
+        at(page, 10, "")
+        page.locator(".lesson-chip[data-go=displaced]").click()
+        at(page, 11, "displaced")
+        page.wait_for_timeout(1000)
+        assert labels(page) == cold
+
+
+def test_the_embedded_stage_has_no_prose_no_sidebar_and_leads_home(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}queues?embed=true&lang=en&moment=preempt") as page:
+        at(page, 11, "preempt")
+        assert page.locator(".lesson-chips, .lesson-title, .st-key-lesson_controls").count() == 0
+        assert not page.locator("[data-testid=stSidebar]").is_visible()
+        assert "queues?lang=en&moment=preempt" in str(page.locator(".lesson-from a").get_attribute("href"))
+
+
+def test_the_snippet_shows_this_lesson_at_this_moment(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}queues?lang=en&moment=preempt") as page:
+        page.get_by_role("button", name="Take along").click()
+        snippet = page.locator("[data-testid=stCode] code").inner_text()
+        assert f"{address}queues?embed=true&amp;lang=en&amp;moment=preempt" in snippet
+
+
+def test_summary_and_stage_are_files_that_need_no_server(chromium: Browser, address: str, tmp_path: Path) -> None:
+    with visit(chromium, f"{address}preemption?lang=ko") as page:
+        for name, wanted in (("요약 한 장 (인쇄용 HTML)", "h1"), ("무대를 HTML로", ".sx .main-svg")):
+            page.get_by_role("button", name="가져가기").click()
+            with page.expect_download(timeout=LONG) as waiting:
+                page.get_by_role("button", name=name).click()
+            file = tmp_path / "file.html"
+            waiting.value.save_as(file)
+            alone = page.context.new_page()
+            alone.goto(file.as_uri())
+            alone.wait_for_selector(wanted, timeout=LONG)
+            alone.close()
+            page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("language", "scheme"), [("ko", "light"), ("en", "dark")])
+def test_every_page_fits_a_phone(chromium: Browser, address: str, name: str, language: str, scheme: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}
+    with visit(chromium, f"{address}{name}?lang={language}", **phone) as page:
+        page.wait_for_timeout(1000)
+        widths = "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
+        assert max(page.evaluate(widths)) <= 390
+
+
+def test_the_gallery_opens_a_preset_in_the_playground(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}gallery?lang=en") as page:
+        page.get_by_role("link", name="The smallest preemption").click()
+        page.wait_for_selector(".sx .main-svg", timeout=LONG)
+        assert query(page)["preset"] == "smallest_preemption" and step(page) == 14
