@@ -77,7 +77,7 @@ class Advice:
     """The whole answer.
 
     Attributes:
-        verdict: of the run as it is, with the first seed.
+        verdict: of the run as it is, with the first seed; peak_running: the most requests that ran at once in it.
         before: its numbers, means over the seeds.
         limit: the numbers if there were as much KV and as many places as everybody could want.
         trials: the remedies that help, in the order to try them.
@@ -86,6 +86,7 @@ class Advice:
 
     goal: str
     verdict: Verdict
+    peak_running: int
     finding: Finding
     before: Numbers
     limit: Numbers
@@ -128,8 +129,8 @@ def advise_stepwise(
     runs = {place: first[place] + again.get(place, []) for place in places}
     trials = _trials([tried[place] for place in kept], [runs[2 + place] for place in kept], runs[0], goal)
     before, limit = mean_numbers(runs[0]), mean_numbers(runs[1])
-    finding = _finding(found, goal, before, limit, trials, load_factor(workload, changed[1]))
-    return Advice(goal, found, finding, before, limit, _shown(trials), len(tried), 1 + len(seeds))
+    finding = _finding(found, goal, before, limit, trials, load_factor(workload, changed[1]), scenario.targets.slo_ttft)
+    return Advice(goal, found, seen.peak_running, finding, before, limit, _shown(trials), len(tried), 1 + len(seeds))
 
 
 def _limit(scenario: Scenario, workload: Workload) -> Scenario:
@@ -252,20 +253,23 @@ def _shown(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def _finding(
-    found: Verdict, goal: str, before: Numbers, limit: Numbers, trials: Sequence[Trial], factor: float
+    found: Verdict, goal: str, before: Numbers, limit: Numbers, trials: Sequence[Trial], factor: float, in_time: float
 ) -> Finding:
-    """The first that holds: it does not run, it is order, it is load, nothing is short, no knob helps, its limit."""
+    """The first that holds: it does not run, it is order, it is load, nothing is short, no knob helps, its limit.
+
+    in_time: a p99 of TTFT that is good enough [s]: a change that reaches it shows that it was not the load.
+    """
     if found.is_halt:
         return Finding(found.code, found.parts)
     order = next((trial for trial in trials if trial.remedy.kind == "order"), None)
     if order is not None and _is_order(before, order.after):
         return Finding("order", _contrast(before, order.after))
-    if factor >= OVERLOAD:
+    cheap = [trial for trial in trials if trial.remedy.kind != "hardware"]
+    if factor >= OVERLOAD and not any(trial.after["ttft_p99"] <= in_time for trial in cheap):
         return Finding("load", {"factor": factor})
     if found.code == "load":
         return Finding("room", found.parts)
-    helps = any(trial.remedy.kind != "hardware" for trial in trials)
-    if not helps and limit and not MEASURES[goal].gain(before[goal], limit[goal]) >= MIN_GAIN:
+    if not cheap and limit and not MEASURES[goal].gain(before[goal], limit[goal]) >= MIN_GAIN:
         return Finding("no_knob", {"before": before[goal], "limit": limit[goal]})
     return Finding(found.code, found.parts)
 

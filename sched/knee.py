@@ -1,6 +1,7 @@
-"""Where does a curve turn? At its best value if that lies inside, else at its knee, by a stated method.
+"""Where does a curve turn? At its best value if that lies inside, else before its cliff, else at its knee.
 
 Best: the curve's best value, if it is better than both ends by more than NOTABLE and than what the seeds differ by.
+Cliff: the last point before the steepest fall, if from one point to its neighbour it is CLIFF times as bad.
 Knee: both axes are stretched to 0..1 (a knob that spans a factor of SPAN or more by its logarithm), and the point is
 taken that lies farthest on the good side of the straight line between the ends: up to there the knob pays, beyond it
 brings less (or costs more). It must be off the line by BEND, and the ends must differ by more than NOTABLE.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from sched.timeline import Floats
 
 NOTABLE = 0.03
 """Differences below this share of the larger value are none."""
+CLIFF = 3.0
 SPAN = 8.0
 BEND = 0.15
 """How far from the straight line a knee must be, of the height between the ends."""
@@ -33,8 +36,9 @@ class Turn:
     """Where a curve turns.
 
     Attributes:
-        kind: "best" (a peak or a valley), "knee", "flat" (the knob does nothing), "steady" (it has no turn).
+        kind: "best" (a peak or a valley), "cliff", "knee", "flat" (the knob does nothing), "steady" (it has no turn).
         place: index of the row; for "flat" and "steady" that of the better end.
+        beyond: index of the row behind the cliff; else `place`.
         value, first, last: the measure there and at both ends.
     """
 
@@ -44,6 +48,7 @@ class Turn:
     value: float
     first: float
     last: float
+    beyond: int
 
 
 def turn(rows: Sequence[Row], measure: str) -> Turn | None:
@@ -55,10 +60,16 @@ def turn(rows: Sequence[Row], measure: str) -> Turn | None:
     good = values if MEASURES[measure].more_is_better else -values
     place = int(np.argmax(good))
     kind = _kind_of_best(rows, known, measure, good, place)
+    beyond = place
     if kind == "steady":
-        knee = _knee([rows[at].values[0] for at in known], good)
-        kind, place = ("steady", place) if knee is None else ("knee", knee)
-    return Turn(kind, measure, known[place], float(values[place]), float(values[0]), float(values[-1]))
+        knob = [rows[at].values[0] for at in known]
+        cliff, knee = _cliff(knob, values, MEASURES[measure].more_is_better), _knee(knob, good)
+        if cliff is not None:
+            kind, (place, beyond) = "cliff", cliff
+        elif knee is not None:
+            kind, place, beyond = "knee", knee, knee
+    ends = float(values[0]), float(values[-1])
+    return Turn(kind, measure, known[place], float(values[place]), *ends, known[beyond])
 
 
 def best(rows: Sequence[Row], measure: str) -> int | None:
@@ -78,13 +89,30 @@ def _kind_of_best(rows: Sequence[Row], known: list[int], measure: str, good: Flo
     return "best" if over_ends > max(NOTABLE * scale, spread) else "steady"
 
 
+def _cliff(knob: Sequence[object], values: Floats, more_is_better: bool) -> tuple[int, int] | None:
+    """The neighbours between which it gets worse by the largest factor: the good one and the bad one."""
+    if not _is_ordered(knob):
+        return None
+    found: list[tuple[float, int, int]] = []
+    for left in range(len(values) - 1):
+        low, high = sorted((left, left + 1), key=lambda place: float(values[place]))
+        good, bad = (high, low) if more_is_better else (low, high)
+        if values[low] > 0:
+            found.append((float(values[high] / values[low]), good, bad))
+    factor, good, bad = max(found, default=(0.0, 0, 0))
+    return (good, bad) if factor >= CLIFF else None
+
+
+def _is_ordered(knob: Sequence[object]) -> bool:
+    numbers = [value for value in knob if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(numbers) == len(knob) and all(one < other for one, other in pairwise(numbers))
+
+
 def _knee(values: Sequence[object], good: Floats) -> int | None:
     """The place farthest above the line between the ends; None if nothing is far, or the knob has no order."""
-    if len(values) < FEWEST or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+    if len(values) < FEWEST or not _is_ordered(values) or good[0] == good[-1]:
         return None
     x = np.array(values, dtype=np.float64)
-    if (np.diff(x) <= 0).any() or good[0] == good[-1]:
-        return None
     if x[0] > 0 and x[-1] >= SPAN * x[0]:
         x = np.log(x)
     height = abs(float(good[-1] - good[0]))

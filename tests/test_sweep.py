@@ -164,12 +164,19 @@ def test_a_valley_is_the_best_value_where_less_is_better() -> None:
 
 
 def test_a_saturating_curve_has_its_knee_where_it_leaves_the_straight_line_most() -> None:
-    found = turn(curve(0, 50, 90, 95, 98, 100), "throughput")
+    found = turn(curve(20, 50, 90, 95, 98, 100), "throughput")
     assert found is not None and (found.kind, found.place) == ("knee", 2)
 
 
-def test_a_latency_that_explodes_has_its_knee_before_it_does() -> None:
+def test_a_latency_that_explodes_holds_up_to_the_point_before_it_does() -> None:
     found = turn(curve(0.1, 0.1, 0.2, 0.4, 6, 12, measure="ttft_p99"), "ttft_p99")
+    assert found is not None and (found.kind, found.place, found.beyond) == ("cliff", 3, 4)
+    backwards = turn(curve(12, 6, 0.4, 0.3, measure="ttft_p99"), "ttft_p99")
+    assert backwards is not None and (backwards.kind, backwards.place, backwards.beyond) == ("cliff", 2, 1)
+
+
+def test_a_latency_that_grows_ever_faster_has_a_knee() -> None:
+    found = turn(curve(1.0, 1.1, 1.3, 1.7, 3.0, 5.0, measure="ttft_p99"), "ttft_p99")
     assert found is not None and (found.kind, found.place) == ("knee", 3)
 
 

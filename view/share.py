@@ -27,8 +27,13 @@ CURRENT = 1
 LINKS = Path(__file__).parent / "links"
 OWN = ("v", "preset", "step", "r", "lang")
 """Names in a query that are no settings."""
-PAGE = ("moment", "with", "present")
-"""Names in a query that belong to the page it leads to (a lesson), not to the scenario."""
+PAGE = (
+    *("moment", "with", "present"),  # a lesson
+    *("knob", "values", "knob2", "values2", "seeds", "measure"),  # a sweep
+    *("twin", "fork", "by"),  # a comparison
+    "goal",  # advice
+)
+"""Names in a query that belong to the page it leads to, not to the scenario."""
 FOREIGN = ("embed", "utm_", "fbclid", "gclid", "ref")
 """What others add to links (as a beginning of a name): passed over without a word."""
 UPLOAD = "upload-"

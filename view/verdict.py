@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sched.scenario import Targets
+from sched.verdict import Verdict
 from sched.verdict import verdict as found_by
 from view.run import Run
 from view.text import Text
@@ -12,7 +14,13 @@ from view.text import Text
 def verdict(run: Run, text: Text) -> tuple[str, str]:
     """What limits the run, and what to try."""
     found = found_by(run.timeline, run.summary)
-    parts = {**found.parts, "seqs": int(run.timeline.steps.num_running.max(initial=1))}
-    fine = run.summary.ttft.mean <= (run.scenario.targets.slo_ttft or math.inf)
+    peak = int(run.timeline.steps.num_running.max(initial=1))
+    return verdict_words(found, run.summary.ttft.mean, run.scenario.targets, peak, text)
+
+
+def verdict_words(found: Verdict, ttft: float, targets: Targets, peak_running: int, text: Text) -> tuple[str, str]:
+    """The same from a verdict. ttft: the typical one [s]; peak_running: the most requests that ran at once."""
+    parts = {**found.parts, "seqs": peak_running}
+    fine = ttft <= (targets.slo_ttft or math.inf)
     head = "fine" if found.code == "kv_preempts" and fine else "head"
     return text(f"verdict.{found.code}.{head}", **parts), text(f"verdict.{found.code}.try", **parts)

@@ -18,9 +18,9 @@ from sched.export import to_csv
 from sched.knee import Turn, best, turn
 from sched.measures import MEASURES
 from sched.parallel import ALL_CORES, Workers
-from sched.scenario import read_value, section_of
-from sched.sweep import Axis, Outcome, Row, Sweep, outcomes, plan_sweep, rows
+from sched.sweep import Outcome, Row, Sweep, outcomes, plan_sweep, rows
 from sched.sweep_table import sweep_table
+from sched.sweep_values import read_axis
 
 SHOWN = ("throughput", "goodput", "ttft_p50", "ttft_p99", "itl_p50", "itl_p99", "preemptions", "recompute_tax")
 HEADS = (
@@ -30,6 +30,7 @@ SCALES = {"itl_p50": 1000.0, "itl_p99": 1000.0, "recompute_tax": 100.0}
 TURNS = {
     "best": "{measure} is best at {knob} = {at}: {value:,.4g} (at the ends {first:,.4g} and {last:,.4g}).",
     "knee": "{measure} has its knee at {knob} = {at}: {value:,.4g}; from {first:,.4g} to {last:,.4g} in all.",
+    "cliff": "{measure} holds up to {knob} = {at}: {value:,.4g} there; at {beyond} it falls off.",
     "flat": "{measure} hardly depends on {knob}: {first:,.4g} to {last:,.4g}.",
     "steady": "{measure} has no turn; it is best at the end {knob} = {at}: {value:,.4g}.",
 }
@@ -55,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
     """Make the runs, print the table and where the curve turns."""
     if args.measure not in MEASURES:
         raise InputError("unknown_choice", field="--measure", value=args.measure, limit=", ".join(MEASURES))
-    axes = [_axis(args.knob, args.values)]
+    axes = [read_axis(args.knob, args.values)]
     if args.knob2:
-        axes.append(_axis(args.knob2, args.values2))
+        axes.append(read_axis(args.knob2, args.values2))
     scenario, trace = scenario_and_trace(args)
     sweep = plan_sweep(scenario, axes, args.seeds, trace)
     done = _with_progress(sweep, Workers(args.jobs, args.dask))
@@ -70,11 +71,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(report(sweep, found, args.measure))
     return 0
-
-
-def _axis(name: str, text: str) -> Axis:
-    section_of(name)
-    return Axis(name, tuple(read_value(name, one.strip()) for one in text.split(",") if one.strip()))
 
 
 def _with_progress(sweep: Sweep, workers: Workers) -> list[Outcome]:
@@ -128,7 +124,7 @@ def _turn_in_words(sweep: Sweep, found: tuple[Row, ...], measure: str) -> str:
 def _words(turned: Turn, sweep: Sweep, found: tuple[Row, ...]) -> str:
     return TURNS[turned.kind].format(
         measure=turned.measure, knob=sweep.axes[0].name, at=found[turned.place].values[0], value=turned.value,
-        first=turned.first, last=turned.last,
+        first=turned.first, last=turned.last, beyond=found[turned.beyond].values[0],
     )  # fmt: skip
 
 

@@ -1,0 +1,5 @@
+"""Advise: what to change, and what it costs."""
+
+from view.advise_page import advise_page
+
+advise_page()

@@ -1,0 +1,155 @@
+"""The pages that make many runs, as Streamlit runs them: sweep, advise, compare; each in both languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from sched.sweep import Outcome
+from view.job import Job
+
+ROOT = Path(__file__).parents[1]
+SMALL = {"v": "1", "preset": "recompute_tax", "num_requests": "30"}
+
+
+@pytest.fixture(autouse=True)
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCHED_WORKERS", "0")
+
+
+def opened(page: str, **query: str) -> AppTest:
+    """A page behind a link, as its visitor sees it when all runs are done."""
+    app = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    for name, value in {**SMALL, **query}.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page(next(path for path in (ROOT / "pages").glob(f"*_{page}.py")).relative_to(ROOT).as_posix())
+    return done(app)
+
+
+def done(changed: Any) -> AppTest:
+    """Run the page (a widget that was changed runs its page) until all its jobs are done."""
+    app = sound(changed.run())
+    for key in ("sweep.job", "advise.job"):
+        if key in app.session_state:
+            job: Job[Outcome] = app.session_state[key][1]
+            job.wait(60)
+            assert job.error is None
+    return sound(app.run())
+
+
+def sound(app: AppTest) -> AppTest:
+    assert not app.exception, [one.value for one in app.exception]
+    return app
+
+
+def said(app: AppTest) -> str:
+    return "\n".join([*(str(one.proto.body) for one in app.get("html")), *(one.value for one in app.caption)])
+
+
+# ---- sweep --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("language", "words"), [("ko", "처리량"), ("en", "Throughput")])
+def test_a_sweep_says_where_it_turns(language: str, words: str) -> None:
+    app = opened("sweep", lang=language, values="2,8,16", seeds="1")
+    assert words in said(app) and "max_num_seqs" in said(app)
+    assert len(app.session_state["sweep.job"][1].items) == 3
+    assert len(app.get("plotly_chart")) == 6
+
+
+def test_two_knobs_make_a_map() -> None:
+    app = opened("sweep", lang="en", values="2,8", knob2="watermark", values2="0,0.1", seeds="1")
+    assert len(app.get("plotly_chart")) == 1 and "is best at max_num_seqs" in said(app)
+
+
+def test_a_large_sweep_waits_for_its_button() -> None:
+    app = opened("sweep", lang="en", values=",".join(map(str, range(1, 41))), seeds="2")
+    assert "sweep.job" not in app.session_state
+    done(app.button(key="sweep.run").click())
+    assert len(app.session_state["sweep.job"][1].items) == 80
+
+
+def test_another_knob_brings_its_own_values() -> None:
+    app = opened("sweep", lang="en", values="2,8", seeds="1")
+    done(app.selectbox(key="sweep.knob").set_value("watermark"))
+    assert app.query_params["knob"] in ("watermark", ["watermark"])
+    assert app.text_input(key="sweep.values").value.startswith("0.0,0.01")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"knob": "nonsense"}, {"knob": "seed"}, {"values": "x"}, {"values": ""}, {"seeds": "0"}, {"seeds": "1e9"},
+     {"measure": "speed"}, {"values": ",".join(map(str, range(1, 999))), "seeds": "20"}],
+)  # fmt: skip
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_a_sweep_that_cannot_be_says_why(query: dict[str, str], language: str) -> None:
+    app = opened("sweep", lang=language, **query)
+    assert app.error and app.selectbox(key="sweep.knob")
+
+
+def test_a_cancelled_sweep_keeps_what_it_has() -> None:
+    app = opened("sweep", lang="en", values="2,8", seeds="1")
+    _, job = app.session_state["sweep.job"]
+    job.cancel()
+    del job.items[1:]
+    sound(app.run())
+    assert "Stopped after 1 of 2 runs" in said(app)
+    done(app.button(key="sweep.again").click())
+    assert len(app.session_state["sweep.job"][1].items) == 2
+
+
+# ---- advise -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("language", "words"), [("ko", "KV 블록"), ("en", "KV blocks")])
+def test_advice_names_flags_and_opens_them(language: str, words: str) -> None:
+    app = opened("advise", lang=language, num_requests="80")
+    assert words in said(app) and "--kv-cache-dtype fp8" in said(app)
+    links = [link for link in app.get("page_link") if "num_gpu_blocks" in str(link.proto)]
+    assert links
+
+
+@pytest.mark.parametrize(
+    ("preset", "goal", "count", "words"),
+    [
+        ("chat_against_batch", "ttft_p99", "120", "order, not capacity"),
+        ("never_fits", "throughput", "60", "came to a halt"),
+        ("prefix_eviction", "throughput", "60", "Nothing is short"),
+    ],
+)
+def test_advice_says_what_kind_of_problem_it_is(preset: str, goal: str, count: str, words: str) -> None:
+    app = opened("advise", lang="en", preset=preset, goal=goal, num_requests=count)
+    assert words in said(app)
+
+
+def test_another_goal_is_another_question() -> None:
+    app = opened("advise", lang="en")
+    before = app.session_state["advise.job"][1]
+    done(app.get("button_group")[-1].set_value("itl_p99") if app.get("button_group") else app)
+    app.query_params["goal"] = "itl_p99"
+    done(app)
+    assert app.session_state["advise.job"][1] is not before
+
+
+def test_pasted_lines_become_the_scenario() -> None:
+    app = opened("advise", lang="en")
+    app.text_area(key="advise.lines").set_value(
+        "vllm serve meta-llama/Llama-3.1-8B --max-num-seqs 12\n"
+        "GPU KV cache size: 32,768 tokens, Maximum concurrency for 8,192 tokens per request: 4.00x"
+    )
+    done(app.button(key="advise.read").click())
+    scenario = app.session_state["place"].scenario
+    assert (scenario.scheduler.max_num_seqs, scenario.cache.num_gpu_blocks) == (12, 2048)
+    told = "\n".join(one.value for one in app.markdown)
+    assert "The GPU: no line names it" in told and "10-second" in told
+
+
+def test_lines_that_cannot_be_read_say_so() -> None:
+    app = opened("advise", lang="ko")
+    app.text_area(key="advise.lines").set_value("vllm serve 'x")
+    done(app.button(key="advise.read").click())
+    assert app.error

@@ -1,0 +1,220 @@
+"""The advise page: what the run is short of, what kind of problem that is, and what helps, by flag and cost."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from sched.advise import Advice, Numbers, Trial, advise_stepwise
+from sched.errors import InputError
+from sched.measures import GOALS, MEASURES
+from sched.remedies import KINDS
+from sched.scenario import Scenario
+from sched.server_lines import FromLines, from_lines
+from sched.traces import Trace
+from view import session
+from view.controls.sidebar import sidebar
+from view.frame import Frame, frame
+from view.job import Job, workers
+from view.notices import error_text
+from view.share import UPLOAD, Place, encode
+from view.text import Text
+from view.verdict import verdict_words
+
+LOOK = 0.4
+"""How often a page looks at advice that is under way [s]."""
+COLUMNS = (("throughput", 1.0), ("goodput", 1.0), ("ttft_p99", 1.0), ("itl_p99", 1000.0), ("preemptions", 1.0))
+"""The numbers shown of each remedy, and the factor to their unit."""
+Steps = Job[tuple[int, int]]
+
+
+def advise_page() -> None:
+    """Draw the page."""
+    here = frame("advise")
+    sidebar(here)
+    text = here.text
+    _paste(text)
+    asked = st.query_params.get("goal", "throughput")
+    goal = asked if asked in GOALS else "throughput"
+    _goal(goal, text)
+    job = _job(here.planned.scenario, goal)
+    every = LOOK if job.running else None
+    st.fragment(_answer, run_every=every)(here, goal, job, watched=every is not None)
+
+
+def _goal(goal: str, text: Text) -> None:
+    st.session_state["advise.goal"] = goal
+    st.segmented_control(
+        text("advise.goal.label"), GOALS, key="advise.goal", required=True, on_change=_choose,
+        format_func=lambda one: text(f"advise.goal.{one}"),
+    )  # fmt: skip
+
+
+def _choose() -> None:
+    st.query_params["goal"] = st.session_state["advise.goal"]
+
+
+# ---- pasted lines ---------------------------------------------------------------------------------------------------
+
+
+def _paste(text: Text) -> None:
+    """A box for what a server says of itself; below it what was read and what has to be asked for."""
+    found: FromLines | InputError | None = st.session_state.get("advise.found")
+    with st.expander(text("advise.paste.title"), expanded=found is not None):
+        st.text_area(
+            text("advise.paste.label"), key="advise.lines", height=130, placeholder=text("advise.paste.example"),
+            help=text("advise.paste.help"),
+        )  # fmt: skip
+        st.button(text("advise.paste.button"), key="advise.read", on_click=_read)
+        if isinstance(found, InputError):
+            st.error(error_text(found, text))
+        elif found is not None:
+            _report(found, text)
+
+
+def _read() -> None:
+    """Callback: take over what the lines tell."""
+    try:
+        found = from_lines(st.session_state["advise.lines"], session.place().scenario)
+    except InputError as error:
+        st.session_state["advise.found"] = error
+        return
+    st.session_state["advise.found"] = found
+    session.settle(found.scenario)
+
+
+def _report(found: FromLines, text: Text) -> None:
+    if found.settings:
+        st.success(text("advise.paste.done", n=len(found.settings)))
+    asks = "\n".join(f"- {text(f'advise.missing.{code}')}" for code in found.missing)
+    st.markdown(f"{text('advise.paste.missing')}\n{asks}")
+    for note in found.notes:
+        st.caption(note)
+
+
+# ---- the answer -----------------------------------------------------------------------------------------------------
+
+
+def _job(scenario: Scenario, goal: str) -> Steps:
+    """The job of this question; one of another question is cancelled."""
+    kept: tuple[tuple[Scenario, str], Steps] | None = st.session_state.get("advise.job")
+    if kept is not None and kept[0] == (scenario, goal):
+        return kept[1]
+    if kept is not None:
+        kept[1].cancel()
+    own, load = st.session_state.get("trace"), scenario.load
+    trace: Trace | None = own if load.source == "trace" and load.trace.startswith(UPLOAD) else None
+    job: Steps = Job(lambda: advise_stepwise(scenario, goal, trace, workers()))
+    st.session_state["advise.job"] = ((scenario, goal), job)
+    return job
+
+
+def _answer(here: Frame, goal: str, job: Steps, *, watched: bool) -> None:
+    running = job.running
+    if watched and not running:
+        st.rerun()
+    text = here.text
+    if job.error is not None:
+        st.error(error_text(job.error, text) if isinstance(job.error, InputError) else text("sweep.broken"))
+        return
+    if running or job.value is None:
+        done, total = job.items[-1] if job.items else (0, 1)
+        st.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
+        st.progress(done / max(total, 1), text("sweep.progress", done=done, all=total))
+        return
+    advice: Advice = job.value
+    st.html(f"<style>{_style()}</style>{headline(advice, here.planned.scenario, text)}")
+    seconds = text("advise.tried", tried=advice.tried, seeds=advice.seeds, seconds=job.seconds)
+    st.caption(f"{seconds} · {text(f'shell.times.{here.planned.scenario.hardware.step_time}')}")
+    _table(here, advice)
+
+
+@cache
+def _style() -> str:
+    return (Path(__file__).parent / "shell" / "advise.css").read_text(encoding="utf-8")
+
+
+def headline(advice: Advice, scenario: Scenario, text: Text) -> str:
+    """What the run is short of, in the words of the Playground; under it what kind of problem that is."""
+    head, _ = verdict_words(advice.verdict, advice.before["ttft_p50"], scenario.targets, advice.peak_running, text)
+    code = advice.finding.code
+    own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
+    scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
+    parts = {**advice.finding.parts, "goal": text(f"advise.goal.{advice.goal}"), "unit": unit}
+    parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
+    words = html.escape(text(f"advise.finding.{own}", **parts))
+    return f'<h1 class="shell-verdict">{html.escape(head)}</h1><p class="advise-finding">{words}</p>'
+
+
+def _table(here: Frame, advice: Advice) -> None:
+    """The remedies by kind, each with a way into the Playground."""
+    text = here.text
+    st.html(_row("", text("advise.as_it_is"), "", list(_cells(advice.before)), head=_heads(text)))
+    for kind in KINDS:
+        trials = [trial for trial in advice.trials if trial.remedy.kind == kind]
+        if trials:
+            st.html(f'<p class="advise-kind">{html.escape(text(f"advise.kind.{kind}"))}</p>')
+        for trial in trials:
+            _remedy(here, advice.goal, trial)
+
+
+def _heads(text: Text) -> list[str]:
+    return [text(f"advise.column.{name}") for name, _ in COLUMNS]
+
+
+def _remedy(here: Frame, goal: str, trial: Trial) -> None:
+    text, remedy = here.text, trial.remedy
+    with st.container(key=f"advise_{remedy.knob}"):
+        why = text(f"advise.why.{remedy.knob}")
+        st.html(_row(_gain(goal, trial.gain), remedy.flag, f"{why} {cost(trial, text)}".strip(),
+                     list(_cells(trial.after))))  # fmt: skip
+        place = session.place()
+        changed = here.planned.scenario.replace(**remedy.changes)
+        query = encode(Place(changed, place.preset, language=place.language))
+        st.page_link("app.py", label=text("advise.open"), query_params=query)
+
+
+def cost(trial: Trial, text: Text) -> str:
+    """What a remedy costs: GPUs, memory, and what else gets worse."""
+    remedy = trial.remedy
+    parts = []
+    if remedy.kind == "hardware":
+        parts.append(text("advise.cost.gpus", n=remedy.gpus))
+    if remedy.blocks:
+        parts.append(text("advise.cost.blocks", n=remedy.blocks))
+    if trial.worse:
+        parts.append(text("advise.cost.worse", names=", ".join(text(f"advise.goal.{name}") for name in trial.worse)))
+    return " ".join(parts)
+
+
+def _gain(goal: str, gain: float) -> str:
+    """By how much the goal's number changes: a latency falls."""
+    if math.isinf(gain):
+        return "+∞"
+    return f"{gain if MEASURES[goal].more_is_better else -gain:+.0%}".replace("-", "−")
+
+
+def _cells(numbers: Numbers) -> Iterator[tuple[str, str]]:
+    """Each number, with its class."""
+    for name, scale in COLUMNS:
+        value = numbers[name] * scale
+        whole = abs(value) >= 100 or name == "preemptions"
+        shown = "–" if math.isnan(value) else f"{value:,.0f}" if whole else f"{value:.2f}"
+        yield shown, "bad" if name == "preemptions" and value >= 0.5 else ""
+
+
+def _row(gain: str, flag: str, words: str, cells: list[tuple[str, str]], head: list[str] | None = None) -> str:
+    names = head or [""] * len(cells)
+    boxes = "".join(
+        f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}</div>'
+        for name, (value, kind) in zip(names, cells, strict=True)
+    )
+    return (
+        f'<div class="advise-row"><b>{html.escape(gain)}</b><div class="what"><code>{html.escape(flag)}</code>'
+        f"<p>{html.escape(words)}</p></div>{boxes}</div>"
+    )

@@ -1,0 +1,72 @@
+"""What do two knobs do together? A map: one cell a pair of values, the best one outlined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sched.measures import MEASURES
+from sched.sweep import Axis, Row
+from view.figures.chart import Figure, figure
+from view.figures.sweep_curve import measure_unit, scaled
+from view.palette import COLORS, Theme
+from view.text import Text
+
+DARK = 0.55
+"""From this shade on words on a cell are light."""
+
+
+def sweep_map(
+    axes: Sequence[Axis], rows: Sequence[Row], measure: str, best: int | None, text: Text, theme: Theme
+) -> Figure:
+    """The map. x: the second knob, y: the first; shade: the measure, the better the darker; each cell has its value."""
+    color = COLORS[theme]
+    across = len(axes[1].values)
+    values = [None if math.isnan(row.mean(measure)) else scaled(measure, row.mean(measure)) for row in rows]
+    table = [values[start : start + across] for start in range(0, len(values), across)]
+    ends = [color["bg"], color["decode"]]
+    good = ends if MEASURES[measure].more_is_better else ends[::-1]
+    names = [[str(value) for value in axis.values] for axis in axes]
+    cells = {
+        "type": "heatmap", "z": table, "x": names[1], "y": names[0], "xgap": 2, "ygap": 2, "hoverongaps": False,
+        "colorscale": [[0, good[0]], [1, good[1]]], "showscale": False,
+        "hovertemplate": f"{axes[0].name} %{{y}}<br>{axes[1].name} %{{x}}<br>%{{z:,.4~g}} {measure_unit(measure)}"
+        "<extra></extra>",
+    }  # fmt: skip
+    unit, name = measure_unit(measure), text(f"sweep.measure.{measure}")
+    good_is_dark = MEASURES[measure].more_is_better
+    axis = {"type": "category", "showgrid": False, "fixedrange": True}
+    return figure(
+        [cells, _points(names, values, best, good_is_dark, theme)], theme, height=90 + 44 * max(len(names[0]), 4),
+        margin={"l": 64, "r": 12, "t": 44, "b": 46}, showlegend=False, clickmode="event+select",
+        title={"text": f"{name} [{unit}]" if unit else name, "font": {"size": 12.5}, "x": 0, "xref": "paper",
+               "y": 0.97},
+        xaxis={**axis, "title": {"text": axes[1].name}}, yaxis={**axis, "title": {"text": axes[0].name}},
+    )  # fmt: skip
+
+
+def _points(names: list[list[str]], values: Sequence[float | None], best: int | None, good: bool, theme: Theme) -> (
+    dict[str, Any]
+):  # fmt: skip
+    """A sign on each cell, to be clicked, with its value; a frame round the best."""
+    color, across = COLORS[theme], len(names[1])
+    places = [place for place, value in enumerate(values) if value is not None]
+    known = [value for value in values if value is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    shade = [(value - low) / ((high - low) or 1.0) for value in known]
+    dark = [(share if good else 1 - share) > DARK for share in shade]
+    ink = [color["bg" if one else "ink"] for one in dark]
+    edges = [2.4 if place == best else 0 for place in places]
+    return {
+        "type": "scatter", "mode": "markers+text", "x": [names[1][place % across] for place in places],
+        "y": [names[0][place // across] for place in places], "customdata": [[place] for place in places],
+        "text": [_short(value) for value in known], "textfont": {"size": 11.5, "color": ink}, "hoverinfo": "skip",
+        "marker": {"symbol": "square", "size": 40, "color": "rgba(0,0,0,0)", "line": {"width": edges, "color": ink},
+                   "opacity": 1},
+        "unselected": {"marker": {"opacity": 1}},
+    }  # fmt: skip
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

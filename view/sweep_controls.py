@@ -1,0 +1,113 @@
+"""What does a sweep page ask for? Knobs, values, seeds and a measure: all of it lives in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from sched.errors import InputError
+from sched.scenario import Scenario, write_value
+from sched.sweep import MAX_SEEDS, Axis, knobs
+from sched.sweep_values import FIRST, read_axis, suggested
+from view.text import Text
+
+NONE = "-"
+"""The second knob that is none."""
+CHOSEN = ("throughput", "goodput", "ttft_p99", "itl_p99", "preemptions", "recompute_tax")
+"""Measures whose turn may be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: knobs with their values, seeds, and the measure whose turn is looked for."""
+
+    axes: tuple[Axis, ...]
+    seeds: int
+    measure: str
+
+
+def asked_for(scenario: Scenario) -> Asked:
+    """Read the address. Raises InputError for what cannot be."""
+    query = st.query_params
+    name, second = query.get("knob", "max_num_seqs"), query.get("knob2", NONE)
+    axes = [_axis(name, query.get("values"), scenario)]
+    if second not in ("", NONE):
+        axes.append(_axis(second, query.get("values2"), scenario))
+    seeds, measure = query.get("seeds", "2"), query.get("measure", "throughput")
+    if not (seeds.isascii() and seeds.isdigit() and 1 <= int(seeds[:9]) <= MAX_SEEDS):
+        raise InputError("out_of_range", field="seeds", value=seeds, limit=f"1 to {MAX_SEEDS}")
+    if measure not in CHOSEN:
+        raise InputError("unknown_choice", field="measure", value=measure, limit=", ".join(CHOSEN))
+    return Asked(tuple(axes), int(seeds), measure)
+
+
+def _axis(name: str, typed: str | None, scenario: Scenario) -> Axis:
+    if typed is not None:
+        return read_axis(name, typed)
+    read_axis(name, "")  # a name that is none is refused here
+    if name not in knobs():
+        raise InputError("not_a_knob", field=name, limit=", ".join(knobs()[:4]))
+    return Axis(name, suggested(name, scenario))
+
+
+def controls(text: Text, asked: Asked | None) -> None:
+    """Knob, values, a second knob, seeds, the measure. All of them live in the address."""
+    query = st.query_params
+    if asked is None and "sweep.drawn" in st.session_state and st.session_state.pop("sweep.drawn"):
+        return
+    st.session_state["sweep.drawn"] = asked is not None
+    names = _names()
+    values = [",".join(write_value(axis.name, value) for value in axis.values) for axis in asked.axes] if asked else []
+    first = asked.axes[0].name if asked else query.get("knob", "max_num_seqs")
+    second = query.get("knob2", NONE)
+    with st.container(key="sweep_controls"):
+        boxes = st.columns([1.3, 2.1, 1, 1.05, 0.7], gap="small", vertical_alignment="bottom")
+        with boxes[0]:
+            _select("knob", names, first, text, drops="values")
+        with boxes[1]:
+            _typed("values", values[0] if values else query.get("values", ""), text)
+        with boxes[2], st.popover(second if second in names else text("sweep.second"), width="stretch"):
+            _select("knob2", (NONE, *names), second if second in names else NONE, text, drops="values2")
+            if second in names:
+                _typed("values2", values[1] if len(values) > 1 else query.get("values2", ""), text)
+        with boxes[3]:
+            _select("measure", CHOSEN, query.get("measure", CHOSEN[0]), text)
+        with boxes[4]:
+            _select("seeds", [str(n) for n in range(1, MAX_SEEDS + 1)], query.get("seeds", "2"), text)
+
+
+def _names() -> tuple[str, ...]:
+    return (*FIRST, *(name for name in knobs() if name not in FIRST))
+
+
+def _select(name: str, options: Sequence[str], now: str, text: Text, drops: str = "") -> None:
+    key = f"sweep.{name}"
+    st.session_state[key] = now if now in options else options[0]
+    st.selectbox(
+        text(f"sweep.control.{name}"), options, key=key, on_change=_put, args=(name, key, drops),
+        format_func=_namer(name, text), help=text(f"sweep.help.{name}"),
+    )  # fmt: skip
+
+
+def _namer(name: str, text: Text) -> Any:
+    if name == "measure":
+        return lambda one: text(f"sweep.measure.{one}")
+    return lambda one: text("sweep.none") if one == NONE else one
+
+
+def _typed(name: str, now: str, text: Text) -> None:
+    key = f"sweep.{name}"
+    st.session_state[key] = now
+    st.text_input(
+        text(f"sweep.control.{name}"), key=key, on_change=_put, args=(name, key, ""), help=text("sweep.help.values")
+    )  # fmt: skip
+
+
+def _put(name: str, key: str, drops: str) -> None:
+    """Callback: write a control into the address; another knob brings its own values."""
+    st.query_params[name] = st.session_state[key]
+    if drops and drops in st.query_params:
+        del st.query_params[drops]
