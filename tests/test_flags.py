@@ -326,7 +326,7 @@ def test_only_what_differs_from_vllms_defaults_is_said():
 
 
 def test_a_name_that_a_shell_would_run_is_quoted():
-    sizes = {key: 64 for key in ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")}
+    sizes = dict.fromkeys(("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"), 64)
     sizes |= {"num_attention_heads": 8, "max_position_embeddings": 8192}
     config = json.dumps({"model_type": "llama", "_name_or_path": "x; rm -rf /", **sizes})
     line = serve_line(HardwareConfig(model_config=config), SchedulerConfig(), CacheConfig())

@@ -133,7 +133,7 @@ SAMPLES = {
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_each_format_is_known_by_its_content_and_read_alike(sample: str) -> None:
     trace = read_trace(SAMPLES[sample])
-    assert trace.format == sample.split()[0].rstrip(",")
+    assert trace.format == sample.split(maxsplit=1)[0].rstrip(",")
     assert triples(trace) == TWO
 
 
