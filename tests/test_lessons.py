@@ -151,6 +151,7 @@ def test_a_victim_returns_to_the_front_and_nobody_overtakes_it_under_fcfs() -> N
     assert (run.preemptions.place == 0).all() and found["overtakes"] == 0
     assert found["front_head"] == found["preempt_victim"] == found["resume_admitted"]
     assert found["wait_needed"] <= found["front_free"] < found["front_needed"], "the one behind would fit, and waits"
+    assert found["preempt_asker"] == found["preempt_victim"], "it made way for itself"
     assert found["completed"] == found["requests"], "nobody starves"
     assert found["answer"] == "front"
 
@@ -311,6 +312,11 @@ def test_throughput_over_max_num_seqs_has_its_peak_in_between() -> None:
     assert found[-1].num_preemptions > found[top].num_preemptions
 
 
+def timeline_step_ms(step: int) -> float:
+    steps = timeline("batching").steps
+    return float(steps.end[step] - steps.start[step]) * 1e3
+
+
 def test_static_batching_leaves_seats_empty_and_continuous_batching_does_not() -> None:
     found, run = of("batching"), timeline("batching", "continuous")
     assert found["answer"] == "batch_end" and found["joined_step"] == found["seat_step"] < found["next_step"]
@@ -318,6 +324,7 @@ def test_static_batching_leaves_seats_empty_and_continuous_batching_does_not() -
     assert (run.steps.num_running[: found["mixed_step"] + 1] == found["seqs"]).all()
     assert found["continuous_duration"] < found["duration"] and found["continuous_ttft_mean"] < found["ttft_mean"]
     assert found["next_admitted_count"] == found["seqs"]
+    assert found["lonely_took_ms"] > 0.95 * timeline_step_ms(found["seat_step"] - 1), "one takes as long as four"
     eight = ran(LESSONS["batching"].scenario.replace(max_num_seqs=8)).timeline
     assert eight.steps.num_waiting.max() == 0
 
@@ -328,5 +335,7 @@ def test_more_prefixes_cost_hits_and_no_preemption() -> None:
     assert found["few_preemptions"] == found["preemptions"] == found["many_preemptions"] == 0
     assert found["few_ttft_mean"] < found["ttft_mean"] < found["off_ttft_mean"]
     assert found["rescue_rescued"] > found["rescue_again"] and found["answer"] == "hits"
-    free = timeline("prefix").steps.cached_free_blocks[found["full_step"]]
+    steps, evicted = timeline("prefix").steps, found["evict_step"]
+    assert steps.cached_free_blocks[evicted] == steps.free_blocks[evicted], "no nameless block is left"
+    free = steps.cached_free_blocks[found["full_step"]]
     assert free > 0.5 * found["full_free"], "most free blocks still have a name"

@@ -1,4 +1,4 @@
-"""The lessons in a real browser: walked by keys, answered, presented, embedded, taken along; and every page looked at."""
+"""The lessons in a real browser: walked by keys, answered, presented, embedded, taken along; all pages on a phone."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,7 +71,8 @@ def at(page: Page, wanted: int, moment: str) -> None:
 def labels(page: Page) -> list[list[str]]:
     """All words on the stage with their places."""
     return page.evaluate(
-        """[...document.querySelectorAll(".sx .textpoint text")].filter(n => n.textContent.trim() && n.textContent !== "\\u200b")
+        """[...document.querySelectorAll(".sx .textpoint text")]
+        .filter(n => n.textContent.trim() && n.textContent !== "\\u200b")
         .map(n => [n.textContent, n.getAttribute("x"), n.getAttribute("y")]).sort()"""
     )
 

@@ -58,7 +58,9 @@ def line(text: str, fields: Mapping[str, object], pages: Mapping[str, str] = Map
 
 def plain(text: str, fields: Mapping[str, object]) -> str:
     """The words alone."""
-    words = INLINE.sub(lambda match: match["code"] or match["strong"] or match["words"], filled(text, fields))
+    words = filled(text, fields)
+    for _ in range(2):  # code may stand within a button
+        words = INLINE.sub(lambda match: match["code"] or match["strong"] or match["words"], words)
     return words.strip()
 
 
