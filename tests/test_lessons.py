@@ -339,3 +339,20 @@ def test_more_prefixes_cost_hits_and_no_preemption() -> None:
     assert steps.cached_free_blocks[evicted] == steps.free_blocks[evicted], "no nameless block is left"
     free = steps.cached_free_blocks[found["full_step"]]
     assert free > 0.5 * found["full_free"], "most free blocks still have a name"
+
+
+def test_numbers_that_the_prose_types_are_those_of_the_scenarios() -> None:
+    prefix, trap = LESSONS["prefix"], LESSONS["remedies"].variants["trap"]
+    assert (prefix.scenario.load.prefix_groups, prefix.scenario.load.prefix_len) == (80, 512)
+    assert [prefix.variants[name].load.prefix_groups for name in ("few", "many")] == [20, 160]
+    assert {(row.prompt, row.output) for row in LESSONS["preemption"].scenario.load.rows} == {(34, 35)}
+    assert {row.prompt for row in trap.load.rows} == {16_000}
+    assert LESSONS["remedies"].scenario.load.rate == 7.0
+    collapse = LESSONS["collapse"]
+    assert (collapse.scenario.load.prompt_mean, collapse.scenario.load.output_mean) == (512, 512)
+    rates = [
+        scenario.load.rate for scenario in (collapse.scenario, *(collapse.variants[n] for n in ("light", "heavy")))
+    ]
+    assert rates == [6.0, 4.0, 8.0]
+    assert {one.name: one.priority for one in LESSONS["policy"].scenario.load.classes} == {"chat": 0, "batch": 10}
+    assert LESSONS["policy"].variants["roomy"].cache.num_gpu_blocks == pytest.approx(2 * 2049, abs=1)

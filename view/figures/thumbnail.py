@@ -38,7 +38,8 @@ def thumbnail(
     )
     rule = f'<path d="M0 {bottom}H{width}" stroke="{var("rule2")}"/>'
     lost = "".join(_diamond(x * width, height - 5) for x in _places(timeline) / duration)
-    marks = "".join(_mark(n, float(steps.start[step]) / duration * width, bottom) for n, step in enumerate(moments, 1))
+    places = [min(float(steps.start[step]) / duration * width, width - 1.0) for step in moments]
+    marks = "".join(_mark(n, x, width, bottom) for n, x in enumerate(places, 1))
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}" width="100%">'
         f"{area}{edge}{queue}{rule}{lost}{marks}</svg>"
@@ -62,8 +63,9 @@ def _diamond(x: float, y: float) -> str:
     return f'<path d="M{x:.1f} {y - 3}l3 3-3 3-3-3z" fill="{var("preempt")}"/>'
 
 
-def _mark(number: int, x: float, bottom: float) -> str:
+def _mark(number: int, x: float, width: float, bottom: float) -> str:
+    middle = min(max(x, 4.0), width - 4.0)
     return (
         f'<path d="M{x:.1f} 12V{bottom}" stroke="{var("ink")}" stroke-width="1"/>'
-        f'<text x="{x:.1f}" y="9" font-size="9.5" text-anchor="middle" fill="{var("ink")}">{number}</text>'
+        f'<text x="{middle:.1f}" y="9" font-size="9.5" text-anchor="middle" fill="{var("ink")}">{number}</text>'
     )

@@ -28,7 +28,7 @@ def handout(here: Here) -> str:
         _picture(here),
         _moments(here),
         f"<h2>{html.escape(text('lesson.question'))}</h2>{here.says('ask')}<ul>{options}</ul>",
-        f"<p><strong>{html.escape(right)}</strong></p>{here.says('reveal')}",
+        f"<p><strong>✓ {html.escape(right)}</strong></p>{here.says('reveal')}",
         f"<h2>{html.escape(text('lesson.version'))}</h2>{here.says('version')}",
         f"<p><small>{html.escape(text('lesson.summary_source', times=times))} vLLM 0.33.0</small></p>",
     )
