@@ -267,6 +267,7 @@ def test_lower_max_num_seqs_raises_throughput_because_less_is_wasted() -> None:
     assert found["none_throughput"] > found["throughput"]
     assert found["watermark_preemptions"] < 0.1 * found["preemptions"]
     assert found["watermark_throughput"] > found["throughput"]
+    assert found["fewer_waiting"] == pytest.approx(found["crowd_waiting"], rel=0.1), "they wait elsewhere"
     at_64 = ran(LESSONS["remedies"].scenario.replace(max_num_seqs=64)).summary
     assert at_64.num_preemptions == 0 and at_64.output_throughput < found["none_throughput"]
 
