@@ -126,7 +126,7 @@ def twin(
     left, right = timelines
     if len(left.requests.spec) != len(right.requests.spec):
         raise InputError("not_a_twin", field="num_requests", limit=", ".join(TWIN_KNOBS[:4]))
-    names = _groups_of(left)
+    names = groups_of(left)
     return Twin(
         parting(left, right),
         differences(*summaries),
@@ -167,7 +167,8 @@ def won_or_lost(left: Floats, right: Floats) -> Ints:
     return (-np.sign(change) * differs).astype(np.int32)
 
 
-def _groups_of(timeline: Timeline) -> list[str]:
+def groups_of(timeline: Timeline) -> list[str]:
+    """Per request its class, or its priority where there are no classes; "" where all are alike."""
     specs = timeline.requests.spec
     if any(spec.kind for spec in specs):
         return [spec.kind for spec in specs]

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from sched.scenario import SETTINGS, Scenario, write_value
 from sched.sweep import Outcome
+from sched.twin import READY, TWIN_KNOBS
+from view.compare_controls import other_value, read_changes, write_changes
 from view.job import Job
+from view.text import translator
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"v": "1", "preset": "recompute_tax", "num_requests": "30"}
@@ -153,3 +157,72 @@ def test_lines_that_cannot_be_read_say_so() -> None:
     app.text_area(key="advise.lines").set_value("vllm serve 'x")
     done(app.button(key="advise.read").click())
     assert app.error
+
+
+# ---- compare ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+@pytest.mark.parametrize("name", READY)
+def test_every_ready_pair_opens_and_says_where_it_parts(name: str, language: str) -> None:
+    ready = READY[name]
+    left = {key: write_value(key, value) for key, value in ready.left.items()}
+    query = {"preset": ready.preset, "lang": language, "twin": write_changes(ready.right), **left}
+    app = opened("compare", **query, **({"num_requests": "60"} if ready.preset != "recompute_tax" else {}))
+    assert not app.error
+    assert "step" in said(app) and len(app.get("plotly_chart")) == 5
+    told = translator(language)("compare.won.title")
+    assert told in said(app)
+
+
+def test_choosing_a_ready_pair_brings_its_scenario_and_its_change() -> None:
+    app = opened("compare", lang="en")
+    done(app.get("button_group")[0].set_value("threshold"))
+    place = app.session_state["place"]
+    assert (place.preset, place.scenario) == ("long_prompt", READY["threshold"].scenario)
+    assert app.query_params["twin"] in ("long_prefill_token_threshold=1024", ["long_prefill_token_threshold=1024"])
+
+
+def test_a_change_of_nothing_parts_never() -> None:
+    app = opened("compare", lang="en", twin="max_num_seqs=256")
+    assert "to the very end" in said(app)
+
+
+def test_a_fork_is_compared_from_its_step_on() -> None:
+    app = opened("compare", lang="en", twin="max_num_seqs=4", fork="200", num_requests="40")
+    assert "(from step 200)" in said(app)
+    assert not app.error
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"twin": "nonsense=1"}, {"twin": "rate=3"}, {"twin": "max_num_seqs"}, {"twin": "max_num_seqs=-1"},
+     {"twin": "max_num_seqs=9999"}, {"twin": "gpu=H100-SXM", "fork": "5"}, {"fork": "-1"}, {"fork": "x"},
+     {"twin": "pool=hardware;model=Llama-3.1-70B"}],
+)  # fmt: skip
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_a_comparison_that_cannot_be_says_why(query: dict[str, str], language: str) -> None:
+    app = opened("compare", lang=language, **query)
+    assert app.error and app.selectbox(key="compare.knob")
+
+
+def test_another_knob_starts_with_a_value_that_differs() -> None:
+    app = opened("compare", lang="en")
+    done(app.selectbox(key="compare.knob").set_value("policy"))
+    assert app.query_params["twin"] in ("policy=priority", ["policy=priority"])
+    done(app.selectbox(key="compare.knob").set_value("max_num_batched_tokens"))
+    done(app.text_input(key="compare.value.max_num_batched_tokens").set_value("512"))
+    assert app.query_params["twin"] in ("max_num_batched_tokens=512", ["max_num_batched_tokens=512"])
+
+
+@pytest.mark.parametrize("name", TWIN_KNOBS)
+def test_every_knob_can_be_started_with(name: str) -> None:
+    value = other_value(name, Scenario())
+    text = f"{name}={write_value(name, value)}"
+    if "low" in SETTINGS[name][1].metadata or "options" in SETTINGS[name][1].metadata:
+        assert read_changes(text)[name] != Scenario().value(name)
+
+
+def test_changes_are_written_as_they_are_read() -> None:
+    changes = {"max_num_seqs": 64, "watermark": 0.05, "async_scheduling": False}
+    assert read_changes(write_changes(changes)) == changes

@@ -22,6 +22,8 @@ def check(picture: Picture) -> None:
         _check_image(picture, image, f"images[{number}]")
     for number, area in enumerate(picture.areas):
         _check_area(picture, area, f"areas[{number}] ({area.name})")
+    if picture.clock is not None:
+        _same_length(len(picture.clock), picture.total, "clock", "steps")
     for name, texts in picture.slots.items():
         _same_length(len(texts), picture.count, f"slots[{name!r}]", "frames")
 

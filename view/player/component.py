@@ -16,6 +16,7 @@ import streamlit as st
 from view.player import source
 
 Mode = Literal["page", "embed", "present"]
+By = Literal["step", "time"]
 _SPEC = importlib.util.find_spec("plotly")  # found, not imported: only one of its files is needed
 PLOTLY_SOURCE = Path(_SPEC.origin if _SPEC and _SPEC.origin else "plotly").parent / "package_data" / "plotly.min.js"
 PLOTLY_FILE = f"plotly-{importlib.metadata.version('plotly')}.min.js"
@@ -53,10 +54,11 @@ def publish(root: Path | None = None) -> Path:
 
 
 def envelope(
-    payload: bytes, goto: tuple[str, int] | None = None, selected: int | None = None, mode: Mode = "page"
-) -> bytes:
+    payload: bytes, goto: tuple[str, int] | None = None, selected: int | None = None, mode: Mode = "page",
+    group: str = "", by: By = "step",
+) -> bytes:  # fmt: skip
     """What the browser gets: a few words that change often before the picture that changes rarely."""
-    words = {"goto": goto, "selected": selected, "mode": mode, "plotly": PLOTLY_FILE}
+    words = {"goto": goto, "selected": selected, "mode": mode, "plotly": PLOTLY_FILE, "group": group, "by": by}
     head = json.dumps(words).encode()
     return struct.pack("<I", len(head)) + head + payload
 
@@ -73,6 +75,8 @@ def player(
     goto: tuple[str, int] | None = None,
     selected: int | None = None,
     mode: Mode = "page",
+    group: str = "",
+    by: By = "step",
     on_step: Callable[[], None] | None = None,
     on_select: Callable[[], None] | None = None,
     on_want: Callable[[], None] | None = None,
@@ -86,11 +90,13 @@ def player(
             its place. A new preset or a click in a table is a new token; a moved slider or another language is not.
         selected: the selected id, None for none.
         mode: "embed" shows board, stage and transport only; "present" has bigger type.
+        group, by: players of the same group share a playhead: they go to the same step, or to the same time of
+            Picture.clock.
         on_step, on_select, on_want: called before the rerun that brings the news.
     """
     result = _mount(
         key=key,
-        data=envelope(payload, goto, selected, mode),
+        data=envelope(payload, goto, selected, mode, group, by),
         on_step_change=on_step or _nothing,
         on_select_change=on_select or _nothing,
         on_want_change=on_want or _nothing,

@@ -46,6 +46,7 @@ def pack(picture: Picture) -> bytes:
         "marks": {kind: out.put(_thin(kind, steps, picture.total)) for kind, steps in picture.marks.items()},
         "moves": {str(step): [_move(move) for move in moves] for step, moves in picture.moves.items()},
         "overview": [{**asdict(line), "values": out.put(line.values)} for line in picture.overview],
+        "clock": out.maybe(picture.clock),
         "caption": asdict(picture.caption),
         "start": picture.start,
         "count": picture.count,

@@ -258,6 +258,7 @@ class Picture:
             share their windows.
         scrub: x axis of the figure to whose pixels the scrubber is aligned, e.g. "x5"; "" for none.
         overview: lines of the strip of the whole run over the scrubber; empty: no strip.
+        clock: when each step of the WHOLE run begins, ascending [s]: what players of one group go by.
         ui: every word the player shows; keys: UI_KEYS.
     """
 
@@ -277,6 +278,7 @@ class Picture:
     marks: Mapping[str, Sequence[int] | Column] = field(default_factory=dict)
     moves: Mapping[int, Sequence[Move]] = field(default_factory=dict)
     overview: Sequence[Line] = ()
+    clock: Column | None = None
     scrub: str = ""
     caption: Caption = field(default_factory=Caption)
 

@@ -8,6 +8,7 @@ import {plainText, Slots} from "./slots.js";
 import {Dock, fillIn, SPEEDS, upTo} from "./dock.js";
 import {Pointer} from "./pointer.js";
 import {savePicture} from "./shot.js";
+import {Sync} from "./sync.js";
 
 const RATE = 8;          // steps a second at 1×
 const PHONE = 600;       // pixels; narrower than this is a phone
@@ -29,13 +30,14 @@ export class Player {
     this.live = root.querySelector(".sx-live");
     this.help = root.querySelector(".sx-help");
     this.note = root.querySelector(".sx-note");
+    this.sync = new Sync(this);
     this.link = () => this.fullLink();
     this.act = this.actions();
     this.dock = new Dock(root, this.act);
     this.pointer = new Pointer(root, this);
     root.addEventListener("click", e => this.clicked(e));
     root.addEventListener("keydown", e => this.key(e));
-    document.addEventListener("keydown", this.onKey = e => { if (e.target === document.body) this.key(e, true); });
+    document.addEventListener("keydown", this.onKey = e => { if (e.target === document.body && this.sync.first()) this.key(e, true); });
     SYSTEM_DARK.addEventListener("change", this.onTheme = () => this.retheme());
     this.watch = new ResizeObserver(() => this.resized());
     this.watch.observe(root);
@@ -47,6 +49,7 @@ export class Player {
     clearTimeout(this.timer);
     this.watch.disconnect();
     this.pointer.remove();
+    this.sync.remove();
     document.removeEventListener("keydown", this.onKey);
     SYSTEM_DARK.removeEventListener("change", this.onTheme);
     globalThis.Plotly?.purge(this.figure.gd);
@@ -83,6 +86,7 @@ export class Player {
     this.t = clamp(this.t, 0, h.total - 1);
     if (this.told === undefined) this.told = this.t;  // Python knows where it sent us first
     this.follow(words.selected);
+    this.sync.join(words);
     const mode = words.mode !== this.mode;
     this.mode = words.mode;
     if (mode) for (const m of ["embed", "present"]) this.root.classList.toggle("sx-" + m, this.mode === m);
@@ -197,7 +201,8 @@ export class Player {
     if (!this.window()) this.ask(this.t);
     this.draw();
     if (this.t === before + 1 && !this.playing) this.travel();
-    this.rest();
+    this.sync.lead();
+    if (!this.sync.following) this.rest();
   }
 
   jump(direction) {
@@ -242,6 +247,7 @@ export class Player {
     if (!this.window(to)) { this.stats.stalls++; this.due = 1; this.ask(to); return; }  // waits in place for the window
     this.t = to;
     this.draw();
+    this.sync.lead();
     this.hold = this.speed <= 1 ? this.travel() : 0;
     if (this.t >= this.h.total - 1) this.toggle();
   }

@@ -46,6 +46,7 @@ export async function decode(payload) {
   }
   for (const name in h.slots) { const ix = columns[h.slots[name]]; h.slots[name] = i => h.strings[ix[i]]; }
   for (const kind in h.marks) h.marks[kind] = columns[h.marks[kind]];
+  h.clock = column(h.clock);
   for (const line of h.overview) line.values = columns[line.values];
   return h;
 }

@@ -1,0 +1,5 @@
+"""Compare: the same requests, served in two ways."""
+
+from view.compare import compare
+
+compare()

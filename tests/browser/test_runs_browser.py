@@ -1,0 +1,123 @@
+"""Compare and sweep in a real browser: two players with one playhead; curves that grow; a point that opens its run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page
+
+from tests.browser.app_site import app_site
+from tests.browser.player_site import CHROMIUM, browser
+
+pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
+LONG = 60_000  # [ms]; the machine may be busy
+TWIN = "compare?v=1&preset=recompute_tax&num_requests=60&lang=en&twin=gpu%3DL4"
+PLAYERS = "[...document.querySelectorAll('.sx')].map(e => e[Symbol.for('scheduler-player')])"
+STEPS = PLAYERS + ".map(p => [p.t, p.h.clock[p.t]])"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with app_site(workers=0) as (where, _):
+        yield where
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@contextmanager
+def visit(chromium: Browser, url: str, width: int = 1440) -> Iterator[Page]:
+    """A page in a fresh profile. At the end: no script has failed, and nothing was asked of another host."""
+    context = chromium.new_context(viewport={"width": width, "height": 1000}, locale="en-US")
+    page = context.new_page()
+    failures: list[str] = []
+    hosts: set[str] = set()
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.goto(url)
+    yield page
+    context.close()
+    assert not failures
+    assert hosts - {""} == {urlsplit(url).netloc}
+
+
+def until(page: Page, holds: Callable[[], bool]) -> None:
+    for _ in range(LONG // 100):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("it did not come to that")
+
+
+def both_painted(page: Page) -> None:
+    until(page, lambda: page.locator(".sx[data-ready]").count() == 2)
+
+
+def places(page: Page) -> list[list[float]]:
+    found: list[list[float]] = page.evaluate(STEPS)
+    return found
+
+
+def together(page: Page, leader: int) -> bool:
+    """Whether the follower shows what it did when the leader's step began, which is another step."""
+    here = places(page)
+    (step, at), (other, at_other) = here[leader], here[1 - leader]
+    return step != other and at_other <= at < at_other + 1.0
+
+
+def test_two_stages_have_one_playhead_that_goes_by_time(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN) as page:
+        both_painted(page)
+        players = page.locator(".sx")
+        for key in ("Home", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"):
+            players.nth(0).press(key)
+        until(page, lambda: places(page)[0][0] == 31 and together(page, 0))
+        players.nth(1).press("Shift+ArrowRight")
+        until(page, lambda: places(page)[0][0] > 31 and together(page, 1))
+
+
+def test_by_step_both_show_the_same_step_and_play_together(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN + "&by=step") as page:
+        both_painted(page)
+        players = page.locator(".sx")
+        players.nth(0).press("Home")
+        players.nth(0).press("Space")
+        until(page, lambda: places(page)[0][0] >= 6)
+        players.nth(0).press("Space")
+        until(page, lambda: places(page)[0][0] == places(page)[1][0])
+
+
+def test_a_change_is_painted_soon(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN) as page:
+        both_painted(page)
+        before = page.locator(".sx").nth(1).get_attribute("data-ready")
+        began = time.monotonic()
+        page.locator(".st-key-compare_value_gpu input, .st-key-compare-value-gpu input").first.click()
+        page.get_by_role("option", name="A100-SXM-80GB").click()
+        until(page, lambda: page.locator(".sx").nth(1).get_attribute("data-ready") not in (before, None))
+        assert time.monotonic() - began < 15
+
+
+def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN, width=390) as page:
+        both_painted(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+
+
+def test_a_sweep_grows_and_a_point_opens_its_run(chromium: Browser, address: str) -> None:
+    query = "?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8,32&seeds=1"
+    with visit(chromium, address + "sweep" + query) as page:
+        until(page, lambda: page.locator(".js-plotly-plot").count() == 6 and "3 runs" in page.inner_text("body"))
+        page.locator(".js-plotly-plot").first.locator(".points path").nth(1).click(force=True)
+        until(page, lambda: "/sweep" not in page.url and "max_num_seqs=8" in page.url)
+        page.wait_for_selector(".sx[data-ready]", timeout=LONG)

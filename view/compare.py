@@ -1,0 +1,217 @@
+"""The compare page: the same requests served in two ways, with one playhead; where they part, who won, who lost."""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from sched.errors import InputError
+from sched.metrics import Distribution, itl_values
+from sched.tails import Curve, curve
+from sched.twin import Difference, Group, Twin
+from view import session
+from view.compare_controls import By, controls, pair_asked, side_names
+from view.compare_runs import Pair, pair_of
+from view.compare_stages import stages
+from view.controls.sidebar import sidebar
+from view.figures.overlay import overlay
+from view.figures.sweep_curve import measure_unit, scaled
+from view.figures.twin_scatter import twin_scatter
+from view.frame import Frame, frame
+from view.notices import end_text, error_text
+from view.run import keep
+from view.tabs.here import chart, theme_of_browser
+from view.text import Text
+
+SHOWN = (
+    "throughput", "goodput", "ttft_p50", "ttft_p99", "itl_p99", "itl_max", "preemptions", "recompute_tax",
+)  # fmt: skip
+TAIL = ("ttft_p99", "itl_p99", "itl_max", "preemptions", "recompute_tax")
+"""What is set in the colour of preemption and tail where it gets worse."""
+NOTABLE = 0.005
+"""Differences below this share are none."""
+MOST = 8
+"""Requests listed that won most, and that lost most."""
+
+
+def compare() -> None:
+    """Draw the page."""
+    here = frame("compare")
+    sidebar(here)
+    text = here.text
+    head = st.container()
+    try:
+        asked = pair_asked(here.planned.scenario)
+    except InputError as error:
+        controls(here, None)
+        st.error(error_text(error, text))
+        return
+    by = controls(here, asked)
+    try:
+        with st.spinner(text("shell.simulating")):
+            pair = pair_of(here.planned, asked)
+    except InputError as error:
+        st.error(error_text(error, text))
+        return
+    names = side_names(asked, here.planned.scenario, text)
+    with head:
+        st.html(f'<h1 class="shell-verdict">{html.escape(parting_words(pair.found, text))}</h1>')
+    for side, run in zip(names, pair.runs, strict=True):
+        ended = end_text(run.timeline, text)
+        if ended:
+            st.html(f'<p class="shell-end">{html.escape(f"{side}: {ended}")}</p>')
+    st.html(f"<style>{_style()}</style>{_numbers(pair.found, text)}")
+    _drawn(here, pair, names, by)
+
+
+def _drawn(here: Frame, pair: Pair, names: tuple[str, str], by: By) -> None:
+    stages(here, pair, names, by)
+    st.fragment(below)(here, pair, names)
+
+
+def parting_words(found: Twin, text: Text) -> str:
+    """Up to which step both are the same, and what each does in the next."""
+    parted = found.parting
+    if parted is None:
+        return text("compare.parting.never")
+    parts = dict(parted.parts)
+    if "side" in parts:
+        other = "right" if parts["side"] == "left" else "left"
+        parts |= {"side": text(f"compare.side.{parts['side']}"), "other": text(f"compare.side.{other}")}
+    if "reason" in parts:
+        parts["reason"] = text(f"compare.reason.{parts['reason'].lower()}", needed=parts["needed"], free=parts["free"])
+    why = text(f"compare.parting.{parted.code}", **parts)
+    until = "slower" if 0 <= parted.slower < parted.step else "from_start" if parted.step == 0 else "until"
+    begin = text(f"compare.parting.{until}", step=parted.step, at=parted.at, slower=parted.slower)
+    return f"{begin} {why}"
+
+
+@cache
+def _style() -> str:
+    return (Path(__file__).parent / "shell" / "compare.css").read_text(encoding="utf-8")
+
+
+def _numbers(found: Twin, text: Text) -> str:
+    """The strip: left, right, and the difference of each number."""
+    by_name = {one.name: one for one in found.numbers}
+    return f'<div class="kpi compare-kpi">{"".join(_cell(by_name[name], text) for name in SHOWN)}</div>'
+
+
+def _cell(one: Difference, text: Text) -> str:
+    unit = measure_unit(one.name)
+    unit = text(f"sweep.unit.{unit}") if "/" in unit else unit
+    worse = one.gain < -NOTABLE and one.name in TAIL
+    shown = f'<span class="bad">{_short(one, one.right)}</span>' if worse else _short(one, one.right)
+    was = html.escape(text("compare.was", value=_short(one, one.left), change=_change(one, text)))
+    return (
+        f'<div><p class="l">{html.escape(text(f"sweep.measure.{one.name}"))}</p>'
+        f'<p class="v">{shown} <small>{html.escape(unit)}</small></p><p class="s">{was}</p></div>'
+    )
+
+
+def _short(one: Difference, value: float) -> str:
+    number = scaled(one.name, value)
+    if number != number:
+        return "–"
+    whole = abs(number) >= 100 or one.name == "preemptions"
+    return f"{number:,.0f}" if whole else f"{number:.1f}" if abs(number) >= 10 else f"{number:.2f}"
+
+
+def _change(one: Difference, text: Text) -> str:
+    if one.left != one.left or one.right != one.right:
+        return ""
+    if abs(one.gain) < NOTABLE:
+        return text("compare.same")
+    if not one.left:
+        return text("compare.more" if one.right > one.left else "compare.less")
+    return f"{one.right / one.left - 1:+.0%}".replace("-", "−")
+
+
+# ---- who won, who lost --------------------------------------------------------------------------------------------
+
+
+def below(here: Frame, pair: Pair, names: tuple[str, str]) -> None:
+    """The differences by request and by class, and both distributions over each other."""
+    text, theme = here.text, theme_of_browser()
+    left, right = pair.runs
+    _heading(text("compare.won.title"), text("compare.won.note"))
+    boxes = st.columns(2, gap="medium")
+    scores = (pair.found.ttft_groups, pair.found.e2e_groups)
+    for box, latency, groups in zip(boxes, ("ttft", "e2e"), scores, strict=True):
+        with box:
+            values = (getattr(left.each, latency), getattr(right.each, latency))
+            spec = twin_scatter(left.timeline, *values, pair.groups, text, theme)
+            st.html(f'<p class="compare-title">Δ{latency.upper()}<span>{html.escape(_score(groups, text))}</span></p>')
+            chart(spec, f"compare.scatter.{latency}", text("compare.won.title"), _select)
+    _extremes(pair, text)
+    _heading(text("compare.spread"), text("tabs.latency.spread_note"))
+    for box, (name, curves, numbers) in zip(st.columns(3), _curves(pair), strict=True):
+        with box:
+            chart(overlay(name, curves, numbers, names, theme), f"compare.spread.{name}", text("compare.spread"))
+
+
+def _heading(title: str, note: str) -> None:
+    st.html(f'<p class="compare-title">{html.escape(title)}<span>{html.escape(note)}</span></p>')
+
+
+def _score(groups: tuple[Group, ...], text: Text) -> str:
+    """How many won and lost, class by class."""
+    rows = [text("compare.won.group", name=one.name, won=one.won, lost=one.lost, n=one.num_requests,
+                 left=one.left, right=one.right) for one in groups]  # fmt: skip
+    return " · ".join(row.strip(" :") for row in rows)
+
+
+def _extremes(pair: Pair, text: Text) -> None:
+    """The requests that won most and lost most; a click selects one in both pictures."""
+    order = [int(one) for one in pair.order]
+    chosen = list(dict.fromkeys([*order[:MOST], *order[-MOST:]]))
+    left, right = pair.runs
+    columns = {
+        text("compare.column.request"): [left.timeline.request_id(one) for one in chosen],
+        text("compare.column.group"): [pair.groups[one] for one in chosen],
+        "ΔTTFT [s]": [float(pair.found.ttft[one]) for one in chosen],
+        "ΔE2E [s]": [float(pair.found.e2e[one]) for one in chosen],
+        text("compare.column.thrown"): [
+            f"{left.each.num_preemptions[one]} → {right.each.num_preemptions[one]}" for one in chosen
+        ],
+    }
+    formats = {name: st.column_config.NumberColumn(name, format="%+.3f") for name in ("ΔTTFT [s]", "ΔE2E [s]")}
+
+    def picked() -> None:
+        rows = st.session_state["compare.extremes"]["selection"]["rows"]
+        if rows:
+            _select(chosen[int(rows[0])])
+
+    with st.expander(text("compare.extremes", n=MOST)):
+        st.dataframe(
+            columns, hide_index=True, column_config=formats, key="compare.extremes", on_select=picked,
+            selection_mode="single-row",
+        )  # fmt: skip
+
+
+def _select(request: int) -> None:
+    session.note(selected=request)
+    st.rerun()
+
+
+def _curves(pair: Pair) -> list[tuple[str, tuple[Curve, Curve], tuple[Distribution, Distribution]]]:
+    return keep(pair.runs[1], ("twin curves", pair.key), lambda: _make_curves(pair))
+
+
+def _make_curves(pair: Pair) -> list[tuple[str, tuple[Curve, Curve], tuple[Distribution, Distribution]]]:
+    left, right = pair.runs
+    sides = [
+        {
+            "TTFT": (curve(run.each.ttft[run.each.finished]), run.summary.ttft),
+            "ITL": (curve(*itl_values(run.timeline)), run.summary.itl),
+            "E2E": (curve(run.each.e2e), run.summary.e2e),
+        }
+        for run in (left, right)
+    ]
+    return [
+        (name, (sides[0][name][0], sides[1][name][0]), (sides[0][name][1], sides[1][name][1]))
+        for name in ("TTFT", "ITL", "E2E")
+    ]  # fmt: skip

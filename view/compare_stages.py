@@ -1,0 +1,123 @@
+"""Two stages side by side with one playhead: whichever is moved leads the other, by time or by step."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from sched.presets import PRESETS, moment_step
+from view import session
+from view.compare_controls import By
+from view.compare_runs import Pair
+from view.figures.stage import prepare, stage
+from view.frame import Frame
+from view.player import player
+from view.player.pack import pack
+from view.player.picture import Caption
+from view.player.words import words
+from view.run import Run, keep, window
+from view.share import query_string
+
+WINDOW = 200
+"""Steps in one window: half of what the Playground sends, since there are two."""
+SIDES = ("left", "right")
+
+
+@st.fragment(key="compare_stages")
+def stages(here: Frame, pair: Pair, names: tuple[str, str], by: By) -> None:
+    """Draw both. Their reports rerun only this."""
+    token, _ = session.destination()
+    boxes = st.columns(2, gap="medium")
+    steps = opening(pair, by)
+    for place, (box, side) in enumerate(zip(boxes, SIDES, strict=True)):
+        run = pair.runs[place]
+        with box:
+            mark = html.escape(here.text(f"compare.side.{side}"))
+            st.html(f'<p class="compare-title">{mark}<code>{html.escape(names[place])}</code></p>')
+            first = _first_step(side, _name(pair, place, here.language), token, steps[place])
+            goto = (f"{token}{pair.key}{by}", steps[place])
+            player(
+                _payload(here, pair, place, first), key=f"compare_{side}", goto=goto, selected=_present(run),
+                group="twin", by=by, on_step=_rested if side == "left" else None,
+                on_select=partial(_selected, side), on_want=partial(_wants, side),
+            )  # fmt: skip
+
+
+def opening(pair: Pair, by: By) -> tuple[int, int]:
+    """The steps at which both open: where the address says, else where they part, else at the preset's moment."""
+    left, right = (run.timeline for run in pair.runs)
+    step = session.place().step
+    if step is None:
+        parted = pair.found.parting
+        step = parted.step if parted else moment_step(PRESETS[session.place().preset].moment, left)
+    step = min(step, max(left.num_steps - 1, 0))
+    if by == "step" or not left.num_steps:
+        return step, min(step, max(right.num_steps - 1, 0))
+    at = float(left.steps.start[step])
+    return step, max(int(np.searchsorted(right.steps.start, at, side="right")) - 1, 0)
+
+
+def _present(run: Run) -> int | None:
+    selected = session.place().selected
+    return selected if selected is not None and selected < len(run.workload.requests) else None
+
+
+def _name(pair: Pair, place: int, language: str) -> str:
+    """What the browser knows a run by."""
+    known = (pair.runs[place].scenario, pair.key if place else None)
+    return f"{hash(known) & 0xFFFFFFFFFFFF:x}-{language}-twin"
+
+
+def _payload(here: Frame, pair: Pair, place: int, first: int) -> bytes:
+    key = ("twin", place, pair.key, here.language, first)
+    return window(pair.runs[place], key, lambda: _pack(here, pair, place, first))
+
+
+def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
+    run, text = pair.runs[place], here.text
+    name = _name(pair, place, here.language)
+    prepared = keep(run, ("twin stage", place, pair.key, here.language), lambda: prepare(run.history, text, name))
+    last = min(first + WINDOW, run.timeline.num_steps)
+    preset = session.place().preset
+    link = query_string(dataclasses.replace(session.place(), step=None, selected=None))
+    caption = Caption(
+        title=text("menu.compare"), scenario=f"vLLM 0.33.0 · {run.workload.source}", link=f"?{link}&step={{step}}",
+        seed=text("shell.seed", seed=str(run.scenario.load.seed)), file=f"{preset}-{SIDES[place]}",
+    )  # fmt: skip
+    picture = stage(prepared, first, last, words(here.language), caption)
+    return pack(dataclasses.replace(picture, clock=run.timeline.steps.start))
+
+
+def _first_step(side: str, name: str, token: str, step: int) -> int:
+    """Where a window begins: at what the player asks for, else as before, else around where it opens."""
+    state = st.session_state
+    wanted = state.pop(f"compare_wanted_{side}", None)
+    before = state.get(f"compare_sent_{side}", ("", "", 0))
+    if wanted is not None:
+        first = int(wanted) // WINDOW * WINDOW
+    elif before[:2] == (name, token):
+        first = before[2]
+    else:
+        first = step // WINDOW * WINDOW
+    state[f"compare_sent_{side}"] = (name, token, first)
+    return int(first)
+
+
+def _rested() -> None:
+    step = st.session_state["compare_left"]["step"]
+    if step is not None:
+        session.note(step=int(step))
+
+
+def _selected(side: str) -> None:
+    chosen = st.session_state[f"compare_{side}"]["select"]
+    if chosen is not None:
+        session.note(selected=chosen["id"])
+
+
+def _wants(side: str) -> None:
+    st.session_state[f"compare_wanted_{side}"] = st.session_state[f"compare_{side}"]["want"]
