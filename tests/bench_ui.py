@@ -138,9 +138,10 @@ def weighed(chromium: Browser, address: str) -> tuple[Page, int]:
     return page, sum(sizes.values())
 
 
-async def one_of_the_crowd(address: str, seed: int, times: list[float]) -> None:
+async def one_of_the_crowd(address: str, seed: int, times: list[float], all_here: asyncio.Barrier) -> None:
     chance = random.Random(seed)
     async with SocketVisitor(address, "v=1&preset=kv_runs_out&lang=en") as visitor:
+        await all_here.wait()
         until = time.perf_counter() + CROWD_SECONDS
         await asyncio.sleep(chance.random() * THINK)
         while time.perf_counter() < until:
@@ -153,7 +154,8 @@ async def one_of_the_crowd(address: str, seed: int, times: list[float]) -> None:
 
 async def everybody(address: str) -> list[float]:
     times: list[float] = []
-    await asyncio.gather(*(one_of_the_crowd(address, seed, times) for seed in range(CROWD)))
+    all_here = asyncio.Barrier(CROWD)
+    await asyncio.gather(*(one_of_the_crowd(address, seed, times, all_here) for seed in range(CROWD)))
     return times
 
 

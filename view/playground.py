@@ -7,26 +7,23 @@ import html
 import streamlit as st
 
 from sched.presets import PRESETS, moment_step
+from sched.timeline import Timeline
 from view import session, shell
-from view.figures.stage import prepare, stage
 from view.frame import Frame
 from view.kpi import kpi
 from view.notices import end_text
+from view.paint import WINDOW, Wish, measure, paint, run_name, window_of
 from view.player import player
 from view.player.export import standalone
-from view.player.pack import pack
-from view.player.picture import Caption
 from view.player.words import words
 from view.run import Run, keep, run, window
-from view.share import Place, query_string
+from view.share import Place
 from view.tabs import tabs
 from view.text import Text, translator
 from view.verdict import verdict
 
 PARTS = ("board", "tabs")
 """What is drawn again when the visitor moves about in a run."""
-WINDOW = 300
-"""Steps in one window: what the player is sent at once."""
 FILE_STEPS = 600
 """Steps in a standalone file."""
 ENTRIES = (
@@ -48,7 +45,8 @@ def header(frame: Frame) -> Run:
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
         _help(text, frame.language)
     with st.spinner(text("shell.simulating")):
-        done = run(frame.planned)
+        wish = Wish(frame.language, place.preset, place.step, frame.planned.digest)
+        done = run(frame.planned, wish)
     head, attempt = (html.escape(part) for part in verdict(done, text))
     st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
     ended = end_text(done.timeline, text)
@@ -107,7 +105,7 @@ def board(language: str, done: Run) -> None:
     token, wish = session.destination()
     last = max(0, done.timeline.num_steps - 1)
     step = min(step_of(place, done) if wish is None else wish, last)
-    first = _first_step(name_of(done, language), token, step)
+    first = _first_step(name_of(done, language), token, step, done.timeline)
     player(
         payload_of(done, language, place.preset, first, WINDOW),
         key="player",
@@ -142,17 +140,17 @@ def below(language: str, done: Run) -> None:
     )
 
 
-def _first_step(name: str, token: str, step: int) -> int:
+def _first_step(name: str, token: str, step: int, timeline: Timeline) -> int:
     """Where the window begins: at what the player asks for, else as before, else around the step it is sent to."""
     state = st.session_state
     wanted = state.pop("wanted", None)
     before = state.get("sent", ("", "", 0))
     if wanted is not None:
-        first = wanted // WINDOW * WINDOW
+        first = window_of(wanted, timeline)
     elif before[:2] == (name, token):
         first = before[2]
     else:
-        first = step // WINDOW * WINDOW
+        first = window_of(step, timeline)
     state["sent"] = (name, token, first)
     return int(first)
 
@@ -169,32 +167,17 @@ def step_of(place: Place, done: Run) -> int:
 
 def payload_of(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
     """The packed picture of the steps from `first` on, made once for all visitors."""
-    return window(done, (language, preset, first, count), lambda: _pack(done, language, preset, first, count))
+    return window(done, (language, preset, first, count), lambda: _paint(done, language, preset, first, count))
 
 
-def _pack(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
-    name = name_of(done, language)
-    prepared = keep(done, ("stage", language), lambda: prepare(done.history, translator(language), name))
-    last = min(first + count, done.timeline.num_steps)
-    return pack(stage(prepared, first, last, words(language), _caption(done, language, preset)))
+def _paint(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
+    prepared = keep(done, ("stage", language), lambda: measure(done.history, language, done.plan.digest))
+    return paint(prepared, done.scenario, done.workload.source, language, preset, first, count)
 
 
 def name_of(done: Run, language: str) -> str:
-    """What the browser knows a run by: windows of the same name belong together."""
-    return f"{hash(done.scenario) & 0xFFFFFFFFFFFF:x}-{language}"
-
-
-def _caption(done: Run, language: str, preset: str) -> Caption:
-    """The footer of saved pictures."""
-    text, scenario = translator(language), done.scenario
-    query = query_string(Place(scenario, preset, language=language))
-    return Caption(
-        title=text(f"presets.{preset}.title"),
-        scenario=f"vLLM 0.33.0 · {text(f'shell.times.{scenario.hardware.step_time}')} · {done.workload.source}",
-        seed=text("shell.seed", seed=str(scenario.load.seed)),
-        link=f"?{query}&step={{step}}",
-        file=preset,
-    )
+    """What the browser knows a run by."""
+    return run_name(done.plan.digest, language)
 
 
 def _rested() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
@@ -24,6 +23,7 @@ from sched.snapshot import History
 from sched.timeline import Timeline
 from sched.traces import Trace
 from sched.workload import Workload, make_workload
+from view.paint import WINDOW, Wish, simulate_and_paint
 from view.player import publish
 from view.share import UPLOAD
 from view.store import Store
@@ -33,9 +33,7 @@ RUN_BYTES = 400_000_000
 WINDOW_BYTES = 100_000_000
 WORKERS = 2
 SMALL_RUN = 5_000
-"""Runs of fewer output tokens take some milliseconds: less than a worker needs to answer."""
-LARGE_RUN = 150_000
-"""Runs of more output tokens are always left to a worker: others' pages should not wait for them."""
+"""Runs of fewer output tokens take less time than a worker's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,11 @@ class Plan:
     scenario: Scenario
     workload: Workload
     cache: CacheConfig
+
+    @property
+    def digest(self) -> str:
+        """Names the scenario, the same in every process."""
+        return hashlib.blake2b(repr(self.scenario).encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,12 @@ def plan(scenario: Scenario, trace: Trace | None = None) -> Plan:
     return _plans().get(scenario, lambda: _make_plan(scenario, trace))
 
 
-def run(planned: Plan) -> Run:
-    """The run of a plan. Takes as long as the simulation, unless somebody asked for it before."""
-    return _runs().get(planned.scenario, lambda: _make_run(planned))
+def run(planned: Plan, wish: Wish | None = None) -> Run:
+    """The run of a plan. Takes as long as the simulation, unless somebody asked for it before.
+
+    wish: the window that will be looked at first, so that a worker can paint it with the run.
+    """
+    return _runs().get(planned.scenario, lambda: _make_run(planned, wish))
 
 
 def window(done: Run, key: tuple[object, ...], make: Callable[[], bytes]) -> bytes:
@@ -106,37 +112,33 @@ def _make_plan(scenario: Scenario, trace: Trace | None) -> Plan:
     return Plan(scenario, workload, cache_of(scenario))
 
 
-def _make_run(planned: Plan) -> Run:
-    timeline = _simulate(planned)
+def _make_run(planned: Plan, wish: Wish | None) -> Run:
+    timeline = _simulate(planned, wish)
     targets = planned.scenario.targets
     return Run(
         planned, timeline, History(timeline), summarize(timeline, targets), per_request(timeline, targets)
     )  # fmt: skip
 
 
-def _simulate(planned: Plan) -> Timeline:
-    """Here if that is quickest: the run is small, or nobody else is simulating; else in a worker."""
+def _simulate(planned: Plan, wish: Wish | None) -> Timeline:
+    """Small runs here, others in a worker: there they hold up nobody's page."""
     outputs = sum(spec.max_tokens for spec in planned.workload.requests)
-    if outputs <= SMALL_RUN:
-        return simulate(planned.scenario, planned.workload)
-    turn, pool = _turn(), _pool()
-    if outputs <= LARGE_RUN and turn.acquire(blocking=False):
-        try:
-            return simulate(planned.scenario, planned.workload)
-        finally:
-            turn.release()
+    pool = _pool() if outputs > SMALL_RUN else None
     if pool is not None:
         try:
-            return pool.submit(simulate, planned.scenario, planned.workload).result()
+            return _in_worker(pool, planned, wish)
         except BrokenProcessPool:
             _pool.clear()
     return simulate(planned.scenario, planned.workload)
 
 
-@st.cache_resource(show_spinner=False)
-def _turn() -> threading.Lock:
-    """Held by whoever simulates in this process."""
-    return threading.Lock()
+def _in_worker(pool: Executor, planned: Plan, wish: Wish | None) -> Timeline:
+    if wish is None:
+        return pool.submit(simulate, planned.scenario, planned.workload).result()
+    painted = pool.submit(simulate_and_paint, planned.scenario, planned.workload, wish).result()
+    key = (wish.language, wish.preset, painted.first, WINDOW)
+    _windows().get((planned.scenario, key), lambda: painted.payload)
+    return painted.timeline
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,0 +1,90 @@
+"""From a run to the packed picture of some of its steps. No Streamlit: workers paint the first window with the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sched.presets import PRESETS, moment_step
+from sched.scenario import Scenario
+from sched.simulate import simulate
+from sched.snapshot import History
+from sched.timeline import Timeline
+from sched.workload import Workload
+from view.figures.stage import Prepared, prepare, stage
+from view.player.pack import pack
+from view.player.picture import Caption
+from view.player.words import words
+from view.share import Place, query_string
+from view.text import translator
+
+WINDOW = 300
+"""Steps in one window: what the player is sent at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which window will be looked at first: around a step (None: the preset's moment), in a language.
+
+    digest: names the scenario, the same in every process.
+    """
+
+    language: str
+    preset: str
+    step: int | None
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """A simulated run and its first window, from step `first` on."""
+
+    timeline: Timeline
+    first: int
+    payload: bytes
+
+
+def simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Painted:
+    """A worker's job."""
+    timeline = simulate(scenario, workload)
+    step = wish.step if wish.step is not None else moment_step(PRESETS[wish.preset].moment, timeline)
+    first = window_of(step, timeline)
+    prepared = measure(History(timeline), wish.language, wish.digest)
+    return Painted(
+        timeline, first, paint(prepared, scenario, workload.source, wish.language, wish.preset, first, WINDOW)
+    )
+
+
+def window_of(step: int, timeline: Timeline) -> int:
+    """The first step of the window that holds a step."""
+    return max(0, min(step, timeline.num_steps - 1)) // WINDOW * WINDOW
+
+
+def measure(history: History, language: str, digest: str) -> Prepared:
+    """What all windows of a run share in one language."""
+    return prepare(history, translator(language), run_name(digest, language))
+
+
+def run_name(digest: str, language: str) -> str:
+    """What the browser knows a run by: windows of the same name belong together."""
+    return f"{digest}-{language}"
+
+
+def paint(
+    prepared: Prepared, scenario: Scenario, source: str, language: str, preset: str, first: int, count: int
+) -> bytes:
+    """The packed picture of the steps from `first` on."""
+    last = min(first + count, prepared.history.timeline.num_steps)
+    return pack(stage(prepared, first, last, words(language), caption(scenario, source, language, preset)))
+
+
+def caption(scenario: Scenario, source: str, language: str, preset: str) -> Caption:
+    """The footer of saved pictures."""
+    text = translator(language)
+    query = query_string(Place(scenario, preset, language=language))
+    return Caption(
+        title=text(f"presets.{preset}.title"),
+        scenario=f"vLLM 0.33.0 · {text(f'shell.times.{scenario.hardware.step_time}')} · {source}",
+        seed=text("shell.seed", seed=str(scenario.load.seed)),
+        link=f"?{query}&step={{step}}",
+        file=preset,
+    )
