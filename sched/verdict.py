@@ -10,6 +10,7 @@ import numpy as np
 
 from sched.metrics import Summary
 from sched.reasons import StopReason
+from sched.tails import TAIL
 from sched.timeline import Timeline
 
 VERDICTS = {
@@ -88,6 +89,11 @@ class Verdict:
         """Whether the run did not come to its end."""
         return self.code in HALTS
 
+    @property
+    def has_tail(self) -> bool:
+        """Whether waiting is a matter of the tail: the p99 of TTFT is at least TAIL times its mean."""
+        return bool(self.parts["ttft_p99"] >= TAIL * self.parts["ttft_mean"])
+
     def message(self, template: str) -> str:
         """The sentence in the language of `template`."""
         return template.format(**self.parts)
@@ -145,4 +151,5 @@ def _parts(timeline: Timeline, summary: Summary) -> dict[str, Any]:
         "tax": summary.recompute_tax, "itl_mean_ms": summary.itl.mean * 1000, "itl_max_ms": summary.itl.max * 1000,
         "slots": timeline.scheduler.max_num_running, "budget": timeline.scheduler.max_num_batched_tokens,
         "kv_peak": summary.kv_use_peak, "kv_free": 1 - summary.kv_use_peak,
+        "ttft_mean": summary.ttft.mean, "ttft_p99": summary.ttft.p99,
     }  # fmt: skip

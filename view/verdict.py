@@ -10,6 +10,9 @@ from sched.verdict import verdict as found_by
 from view.run import Run
 from view.text import Text
 
+FEW = 2
+"""With at most so many requests at once, fewer places are no advice."""
+
 
 def verdict(run: Run, text: Text) -> tuple[str, str]:
     """What limits the run, and what to try."""
@@ -20,7 +23,8 @@ def verdict(run: Run, text: Text) -> tuple[str, str]:
 
 def verdict_words(found: Verdict, ttft: float, targets: Targets, peak_running: int, text: Text) -> tuple[str, str]:
     """The same from a verdict. ttft: the typical one [s]; peak_running: the most requests that ran at once."""
-    parts = {**found.parts, "seqs": peak_running}
-    fine = ttft <= (targets.slo_ttft or math.inf)
-    head = "fine" if found.code == "kv_preempts" and fine else "head"
-    return text(f"verdict.{found.code}.{head}", **parts), text(f"verdict.{found.code}.try", **parts)
+    head, attempt = "head", "try"
+    if found.code == "kv_preempts":
+        head = "fine" if found.has_tail and ttft <= (targets.slo_ttft or math.inf) else "head"
+        attempt = "try_few" if peak_running <= FEW else "try"
+    return text(f"verdict.{found.code}.{head}", **found.parts), text(f"verdict.{found.code}.{attempt}")
