@@ -59,6 +59,15 @@ def test_the_smallest_preemption_is_told_in_english() -> None:
     assert plain(teller.facts(15)) == "+3\tblocks return\n−48\tcomputed tokens"
 
 
+@pytest.mark.parametrize("caching", [True, False])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_with_prefix_caching_a_loss_is_not_told_as_final(language: str, caching: bool) -> None:
+    text = translator(language)
+    teller = Teller(history(**{**SMALLEST, "enable_prefix_caching": caching}), text)
+    step = int(teller.timeline.preemptions.step[0])
+    assert (text("story.may_return") in plain(teller.story(step))) == caching
+
+
 def test_only_the_preempting_step_tells_of_a_preemption() -> None:
     teller = Teller(smallest(), translator("en"))
     told = [

@@ -169,9 +169,11 @@ class Teller:
             return text("story.swapped", victim=names, freed=sum(one.freed for one in thrown))
         lost = sum(one.lost for one in thrown if not one.swapped)
         if len(thrown) > 1:
-            return text("story.lost_several", lost=lost)
-        key = "story.lost_place" if last.place else "story.lost_front"
-        return text(key, victim=self.name(last.victim, "victim"), lost=lost, place=last.place + 1)
+            told = text("story.lost_several", lost=lost)
+        else:
+            key = "story.lost_place" if last.place else "story.lost_front"
+            told = text(key, victim=self.name(last.victim, "victim"), lost=lost, place=last.place + 1)
+        return f"{told} {text('story.may_return')}" if self.timeline.cache.enable_prefix_caching else told
 
     def _admission_story(self, step: int, rows: slice) -> list[str]:
         table = self.timeline.admissions
