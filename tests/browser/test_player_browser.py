@@ -104,6 +104,33 @@ def test_keys_and_buttons_move_the_playhead_and_python_hears_where_it_rests(visi
     assert visit.js("P.speed") == 0.5
 
 
+def test_letters_reach_the_player_from_anywhere_but_where_one_types(visit: Visit) -> None:
+    visit.js(
+        """document.body.insertAdjacentHTML("beforeend", "<div id=away style='position:fixed;top:0;left:0;z-index:99'>"
+        + "<button role=tab>tab</button><input type=checkbox><input type=text><select><option>none</select>"
+        + "<div role=slider tabindex=0>slider</div><div role=grid tabindex=0>grid</div></div>")"""
+    )
+    jump = visit.js("[...P.h.marks.preempt].find(step => step > 48)")
+    for where in ("button", "[type=checkbox]"):
+        visit.page.locator(f"#away {where}").focus()
+        visit.page.keyboard.press("n")
+        assert visit.js("P.t") == jump
+        visit.page.keyboard.press("p")
+        assert visit.js("P.t") < jump
+        visit.js("P.seek(48)")
+        for key in ("ArrowRight", "Space", "Escape"):  # the control's own
+            visit.page.keyboard.press(key)
+        assert visit.js("[P.t, P.playing]") == [48, False]
+    for where in ("[type=text]", "select", "[role=slider]", "[role=grid]"):
+        visit.page.locator(f"#away {where}").focus()
+        for key in ("n", "p", "?"):
+            visit.page.keyboard.press(key)
+        assert visit.js("[P.t, P.help.hidden]") == [48, True]
+    visit.page.locator("#away button").focus()
+    visit.page.keyboard.press("?")
+    assert not visit.js("P.help.hidden")
+
+
 def test_play_and_pause_by_mouse_and_space_without_reports_meanwhile(visit: Visit) -> None:
     visit.js("P.faster(3)")
     visit.page.get_by_role("button", name="Play").click()

@@ -17,6 +17,8 @@ const AHEAD = 4;         // seconds before its first step that the next window i
 const REST = 250;        // ms without a move until the step is told to Python
 const TRAVEL = 480;      // ms a victim takes along its lane
 const BIG = 1.2;         // type in the presenter's mode
+const TYPED = ["input:not([type=checkbox],[type=radio])", "textarea", "select", "canvas", "[contenteditable]",  // they take letters themselves
+  ...["slider", "combobox", "listbox", "textbox", "searchbox", "spinbutton", "grid", "menu", "dialog"].map(role => `[role=${role}]`)].join();
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
 export class Player {
@@ -37,7 +39,7 @@ export class Player {
     this.pointer = new Pointer(root, this);
     root.addEventListener("click", e => this.clicked(e));
     root.addEventListener("keydown", e => this.key(e));
-    document.addEventListener("keydown", this.onKey = e => { if (e.target === document.body && this.sync.first()) this.key(e, true); });
+    document.addEventListener("keydown", this.onKey = e => this.keyOutside(e));
     SYSTEM_DARK.addEventListener("change", this.onTheme = () => this.retheme());
     this.watch = new ResizeObserver(() => this.resized());
     this.watch.observe(root);
@@ -336,7 +338,14 @@ export class Player {
     else this.select(+word.dataset.select === this.selected ? null : +word.dataset.select);
   }
 
-  // `outside`: nothing on the page has the focus. Then only keys that a page does not need itself.
+  // Keys pressed elsewhere on the page. A focused control keeps its arrows, Space and Escape; one that takes letters keeps all.
+  keyOutside(e) {
+    if (e.target.closest?.(".sx") || !this.sync.first()) return;
+    const free = e.target === document.body;
+    if (free || (["n", "p", "?"].includes(e.key.toLowerCase()) && !e.target.closest?.(TYPED))) this.key(e, true);
+  }
+
+  // `outside`: the focus is not in the player. Then only keys that a page does not need itself.
   key(e, outside = false) {
     if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !this.h) return;
     const k = e.key, n = e.shiftKey ? 10 : 1, tag = e.target.tagName;

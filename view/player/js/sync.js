@@ -14,8 +14,8 @@ export class Sync {
     this.player.root.dataset.group = group;
   }
 
-  // Keys pressed outside all players go to the first of a group only.
-  first() { return !this.group || document.querySelector(`.sx[data-group="${this.group}"]`) === this.player.root; }
+  // Keys pressed outside all players go to the first of a group only; players without one count as a group.
+  first() { return document.querySelector(`.sx[data-group="${this.group}"]`) === this.player.root; }
 
   lead() {
     if (!this.group || this.following) return;
