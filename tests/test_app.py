@@ -211,3 +211,18 @@ def test_the_tabs_follow_when_the_browser_has_painted(language: str) -> None:
     before = app.session_state["under"]
     sound(app.select_slider(key="w.num_gpu_blocks").set_value(17).run())
     assert app.session_state["under"] is before, "until the new picture is painted, the tabs stay"
+
+
+@pytest.mark.parametrize("changed", [{}, {"arrivals": "ramp", "prompt_distribution": "uniform"}])
+def test_another_language_relabels_every_list_and_keeps_its_value(changed: dict[str, str]) -> None:
+    app = opened(preset="what_to_change", lang="en", **changed)
+    before = {one.key: one.value for one in app.selectbox}
+    sound(app.button(key="w.language").click().run())
+    assert {one.key: one.value for one in app.selectbox} == before
+    lists = [one for one in app.selectbox if one.key not in ("w.gpu", "w.model", "w.profile", "w.kv_cache_dtype")]
+    assert {"w.source", "w.arrivals", "w.preset"} <= {one.key for one in lists}
+    for one in lists:
+        shown = one.format_func(one.value)
+        assert one.proto.set_value and one.proto.raw_value == shown, f"{one.key} still shows its old label"
+        assert shown in one.options
+    assert app.selectbox(key="w.source").proto.raw_value == translator("ko")("controls.option.synthetic")

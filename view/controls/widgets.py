@@ -44,9 +44,10 @@ def number(name: str, text: Text, step: float | None = None) -> None:
 
 def pick(name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None) -> None:
     """A list to choose from; `called` says what an option is called if the strings do not."""
+    called = called or _namer(name, text)
     st.selectbox(
-        text(f"controls.{name}.label"), options or SETTINGS[name][1].metadata["options"], key=_seed(name),
-        format_func=called or _namer(name, text), help=_help(name, text), on_change=_commit, args=(name,),
+        text(f"controls.{name}.label"), options or SETTINGS[name][1].metadata["options"], key=_say(_seed(name), called),
+        format_func=called, help=_help(name, text), on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -125,6 +126,14 @@ def _seed(name: str) -> str:
 def _put(key: str, value: Any) -> None:
     if key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
+
+
+def _say(key: str, called: Callable[[Any], str]) -> str:
+    """A list shows the label it was last sent, also in another language: send the value again when its label changed."""
+    label = called(st.session_state[key])
+    if st.session_state.get(f"said.{key}") != label:
+        st.session_state[f"said.{key}"], st.session_state[key] = label, st.session_state[key]
+    return key
 
 
 def _commit(name: str) -> None:
