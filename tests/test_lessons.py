@@ -295,6 +295,9 @@ def test_of_the_four_remedies_two_share_out_and_two_add_gpus_in_this_order() -> 
     assert all(row.summary is not None for row in rows)
     lowered = [row for row in rows if row.remedy.knob in ("max_num_seqs", "max_num_batched_tokens")]
     assert all(row.remedy.value < one.scenario.value(row.remedy.knob) for row in lowered)
+    named = [row.summary for row in lowered if row.remedy.changes == {"max_num_seqs": of("remedies")["none_seqs"]}]
+    throughputs = [one.output_throughput for one in named if one is not None]
+    assert throughputs == [of("remedies")["none_throughput"]], "text and table name the same run"
 
 
 def test_more_load_brings_little_throughput_and_a_long_tail() -> None:
