@@ -17,7 +17,7 @@ next: Next preemption
 speed: Speed
 scrubber: Step
 readout: step {n} / {all}
-preempting: preempting step {n} / {all}
+preempting: {n} of {all} preempting steps so far
 none: no preemption
 image: Save picture
 png: PNG
@@ -59,7 +59,7 @@ next: 다음 선점
 speed: 속도
 scrubber: step
 readout: step {n} / {all}
-preempting: 선점 step {n} / {all}
+preempting: 지금까지 선점 step {all}개 중 {n}개
 none: 선점 없음
 image: 그림 저장
 png: PNG
@@ -80,7 +80,7 @@ key_select: 클릭 = request나 블록 선택
 key_clear: Esc = 선택 해제
 selected: r{id} 선택됨
 cleared: 선택 해제됨
-why: 왜 나는 아닌가?
+why: 왜 못 들어갔나?
 overview: 전체 실행: 누르면 그 자리로 갑니다
 loading: 해당 step을 가져오는 중입니다 …
 error: 그림을 그리지 못했습니다: {error}
