@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from sched.presets import PRESETS
+from sched.simulate import simulate
+from view.figures.sheet import wide
+from view.figures.stage_layout import desktop
+from view.figures.stage_scale import scale_of
+from view.figures.stage_words import _legend_spots
+from view.player.words import words
+from view.playground import ENTRIES
 from view.text import LANGUAGES, fields_of, particle, read, translator
 
 
@@ -67,3 +75,37 @@ def test_a_particle_stands_outside_the_markup_and_a_number_takes_its_noun() -> N
 def test_percent_signs_and_double_braces_survive() -> None:
     text = translator("en")
     assert text("stage.owner") == "held by r{id}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_legend_of_the_block_map_fits_under_it(language: str) -> None:
+    text, place = translator(language), desktop(scale_of(simulate(PRESETS["smallest_preemption"].scenario)))
+    name, x = _legend_spots(place, True, text)[-1]
+    assert x + 15 + wide(text(f"stage.legend_{name}"), 10.5) <= place.map.right
+
+
+def test_a_request_that_has_computed_all_is_not_shown_as_finished() -> None:
+    english, korean = read("en"), read("ko")
+    assert "left to compute" in english["stage.tip_running"] and "남은 계산" in korean["stage.tip_running"]
+    assert "{tokens}} tokens" not in english["stage.tip_running"], "the player fills it in and knows no plural"
+
+
+def test_few_free_blocks_are_not_called_none() -> None:
+    english, korean = read("en"), read("ko")
+    for name in ("no_blocks", "full_isl", "watermark"):
+        assert "too few blocks" in english[f"stage.left.{name}"] and "모자랍니다" in korean[f"stage.left.{name}"]
+
+
+def test_the_count_of_preempting_steps_does_not_say_that_this_one_preempts() -> None:
+    assert "so far" in words("en")["preempting"] and "지금까지" in words("ko")["preempting"]
+
+
+def test_the_null_block_is_explained_where_blocks_are_set_and_in_the_glossary() -> None:
+    for language, name in (("en", "null block"), ("ko", "null 블록")):
+        texts = read(language)
+        assert name in texts["controls.num_gpu_blocks.help"]
+        assert texts["glossary.null_block.word"] == name
+
+
+def test_the_help_panel_lists_the_whole_glossary() -> None:
+    assert {f"glossary.{name}.word" for name in ENTRIES} == {key for key in read("en") if key.endswith(".word")}

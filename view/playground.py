@@ -27,8 +27,8 @@ PARTS = ("board", "tabs")
 FILE_STEPS = 600
 """Steps in a standalone file."""
 ENTRIES = (
-    "request", "step", "token_budget", "block", "waiting", "running", "preempt", "victim", "resume", "recompute",
-    "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
+    "request", "step", "token_budget", "block", "null_block", "waiting", "running", "preempt", "victim", "resume",
+    "recompute", "swap", "ttft", "itl", "tpot", "e2e", "goodput", "recompute_tax", "roofline",
 )  # fmt: skip
 """The words of the help panel."""
 

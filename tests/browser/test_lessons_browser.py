@@ -140,7 +140,7 @@ def test_the_embedded_stage_has_no_prose_no_sidebar_and_leads_home(chromium: Bro
 
 def test_the_snippet_shows_this_lesson_at_this_moment(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}queues?lang=en&moment=preempt") as page:
-        page.get_by_role("button", name="Take along").click()
+        page.get_by_role("button", name="Download and share").click()
         snippet = page.locator("[data-testid=stCode] code").inner_text()
         assert f"{address}queues?embed=true&amp;lang=en&amp;moment=preempt" in snippet
 
