@@ -118,7 +118,7 @@ def advise_stepwise(
     workload = make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
     timeline = simulate(scenario, workload, RUN_LIMITS, detail=False)
     found = verdict(timeline, summarize(timeline, scenario.targets))
-    seen = Seen(int(timeline.steps.num_running.max(initial=0)), len({r.priority for r in workload.requests}) > 1)
+    seen = Seen(int(timeline.steps.num_running.max(initial=0)), workload.has_priorities)
     tried = remedies(scenario, seen)
     changed = [scenario, _limit(scenario, workload), *(scenario.replace(**remedy.changes) for remedy in tried)]
     first = yield from _runs(changed, range(len(changed)), (scenario.load.seed,), trace, workers, len(changed))

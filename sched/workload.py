@@ -39,6 +39,11 @@ class Workload:
     source: str
     notes: tuple[Note, ...] = ()
 
+    @property
+    def has_priorities(self) -> bool:
+        """Whether requests differ in priority. If not, the policy "priority" goes by arrival, as fcfs does."""
+        return len({request.priority for request in self.requests}) > 1
+
 
 def make_workload(load: LoadConfig, max_model_len: int, trace: Trace | None = None) -> Workload:
     """The requests that `load` describes, cut to fit max_model_len [tokens].

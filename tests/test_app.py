@@ -75,6 +75,13 @@ def test_a_bad_link_opens_says_what_is_wrong_and_keeps_the_rest() -> None:
     assert place(app).scenario.scheduler.max_num_seqs == 9
 
 
+def test_a_policy_that_changes_nothing_says_so() -> None:
+    assert "same priority" in said(opened(policy="priority", lang="en"))
+    assert "우선순위가 같아" in said(opened(policy="priority", lang="ko"))
+    assert "same priority" not in said(opened(lang="en"))
+    assert "same priority" not in said(opened(preset="priority_loses_place", lang="en"))
+
+
 def test_a_bad_link_is_explained_in_korean_too() -> None:
     assert "읽지 못한" in opened(rate="NaN", lang="ko").warning[0].value
 

@@ -19,7 +19,9 @@ from sched.draws import unit_gammas, unit_weibulls
 from sched.errors import InputError
 from sched.load import ARRIVALS, read_classes, read_rows
 from sched.load_text import format_classes, format_rows
+from sched.presets import PRESETS
 from sched.workload import LoadConfig, RequestClass, TableRow, Workload, make_workload
+from view.controls.limits import MIXED
 
 CHAT = RequestClass("chat", 3.0, prompt_mean=200, output_mean=100, priority=0)
 BATCH = RequestClass("batch", 1.0, prompt_distribution="lognormal", prompt_mean=2000, prompt_p99=8000, priority=1)
@@ -291,3 +293,9 @@ def test_lists_carry_their_reader_and_writer() -> None:
 
 def test_every_arrival_pattern_has_a_function() -> None:
     assert tuple(PATTERNS) == ARRIVALS
+
+
+def test_only_kinds_of_different_priority_give_the_policy_something_to_choose() -> None:
+    alike, mixed = PRESETS["kv_runs_out"].scenario, PRESETS[MIXED].scenario
+    assert not make_workload(alike.load, 8192).has_priorities
+    assert make_workload(mixed.load, 8192).has_priorities

@@ -11,11 +11,16 @@ from view.controls.widgets import area, number, pick, segment, slide, title, tog
 from view.run import Plan
 from view.text import Text
 
+MIXED = "chat_against_batch"
+"""A preset whose requests differ in priority."""
 
-def policy(text: Text) -> None:
-    """Order and victim."""
+
+def policy(text: Text, planned: Plan) -> None:
+    """Order and victim; and that a priority which all share changes nothing."""
     title("policy_title", text)
     segment("policy", text, label=False)
+    if planned.scenario.scheduler.policy == "priority" and not planned.workload.has_priorities:
+        st.caption(text("controls.same_priority", preset=text(f"presets.{MIXED}.title")))
 
 
 def limits(text: Text) -> None:

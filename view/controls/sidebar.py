@@ -20,7 +20,7 @@ def sidebar(frame: Frame) -> None:
     text = frame.text
     with st.sidebar:
         _preset(text)
-        limits.policy(text)
+        limits.policy(text, frame.planned)
         limits.limits(text)
         load.load(text)
         fold("load_more", text, lambda: load.load_details(text))
