@@ -36,7 +36,11 @@ Steps = Job[tuple[int, int]]
 def advise_page() -> None:
     """Draw the page."""
     here = frame("advise")
+    _advice(here)
     sidebar(here)
+
+
+def _advice(here: Frame) -> None:
     text = here.text
     _paste(text)
     asked = st.query_params.get("goal", "throughput")

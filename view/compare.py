@@ -13,7 +13,7 @@ from sched.metrics import Distribution, itl_values
 from sched.tails import Curve, curve
 from sched.twin import Difference, Group, Twin
 from view import session
-from view.compare_controls import By, controls, pair_asked, side_names
+from view.compare_controls import controls, pair_asked, side_names
 from view.compare_runs import Pair, pair_of
 from view.compare_stages import stages
 from view.controls.sidebar import sidebar
@@ -40,7 +40,14 @@ MOST = 8
 def compare() -> None:
     """Draw the page."""
     here = frame("compare")
-    sidebar(here)
+    pair, names = _pair(here)
+    sidebar(here)  # after the picture: it takes as long
+    if pair is not None:
+        st.fragment(below)(here, pair, names)
+
+
+def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
+    """The head of the page and both stages; no pair if there cannot be one."""
     text = here.text
     head = st.container()
     try:
@@ -48,14 +55,14 @@ def compare() -> None:
     except InputError as error:
         controls(here, None)
         st.error(error_text(error, text))
-        return
+        return None, ("", "")
     by = controls(here, asked)
     try:
         with st.spinner(text("shell.simulating")):
             pair = pair_of(here.planned, asked)
     except InputError as error:
         st.error(error_text(error, text))
-        return
+        return None, ("", "")
     names = side_names(asked, here.planned.scenario, text)
     with head:
         st.html(f'<h1 class="shell-verdict">{html.escape(parting_words(pair.found, text))}</h1>')
@@ -64,12 +71,8 @@ def compare() -> None:
         if ended:
             st.html(f'<p class="shell-end">{html.escape(f"{side}: {ended}")}</p>')
     st.html(f"<style>{_style()}</style>{_numbers(pair.found, text)}")
-    _drawn(here, pair, names, by)
-
-
-def _drawn(here: Frame, pair: Pair, names: tuple[str, str], by: By) -> None:
     stages(here, pair, names, by)
-    st.fragment(below)(here, pair, names)
+    return pair, names
 
 
 def parting_words(found: Twin, text: Text) -> str:

@@ -45,8 +45,8 @@ class Asked:
 def pair_asked(left: Scenario) -> Asked:
     """Read the address. Raises InputError naming what cannot be."""
     query = st.query_params
-    changes = read_changes(query["twin"]) if "twin" in query else _default(left)
     fork = _fork(query.get("fork"))
+    changes = read_changes(query["twin"]) if "twin" in query else dict(DEFAULT) if fork else _default(left)
     if fork is not None:
         check_forkable(changes)
     twin_scenario(left, changes)

@@ -35,7 +35,11 @@ LOOK = 0.4
 def sweep_page() -> None:
     """Draw the page."""
     here = frame("sweep")
+    _sweep(here)
     sidebar(here)
+
+
+def _sweep(here: Frame) -> None:
     text = here.text
     head = st.empty()
     try:
