@@ -17,7 +17,7 @@ from view.player import player
 from view.player.export import standalone
 from view.player.words import words
 from view.run import Run, keep, run, window
-from view.share import Place
+from view.share import Place, encode
 from view.tabs import tabs
 from view.text import Text, translator
 from view.verdict import verdict
@@ -138,6 +138,8 @@ def below(language: str, done: Run) -> None:
         on_select=_select,
         on_step=_lead,
     )
+    query = encode(Place(place.scenario, place.preset, language=place.language)) | {"fork": str(step_of(place, done))}
+    st.page_link("pages/13_compare.py", label=translator(language)("compare.from_here"), query_params=query)
 
 
 def _first_step(name: str, token: str, step: int, timeline: Timeline) -> int:
