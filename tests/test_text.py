@@ -109,3 +109,7 @@ def test_the_null_block_is_explained_where_blocks_are_set_and_in_the_glossary() 
 
 def test_the_help_panel_lists_the_whole_glossary() -> None:
     assert {f"glossary.{name}.word" for name in ENTRIES} == {key for key in read("en") if key.endswith(".word")}
+
+
+def test_korean_writes_token_in_one_way() -> None:
+    assert not [key for key, text in read("ko").items() if "토큰" in text]
