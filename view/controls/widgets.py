@@ -129,7 +129,7 @@ def _put(key: str, value: Any) -> None:
 
 
 def _say(key: str, called: Callable[[Any], str]) -> str:
-    """A list shows the label it was last sent, also in another language: send the value again when its label changed."""
+    """A list shows the label it was last sent, also in another language: send the value when that changed."""
     label = called(st.session_state[key])
     if st.session_state.get(f"said.{key}") != label:
         st.session_state[f"said.{key}"], st.session_state[key] = label, st.session_state[key]
