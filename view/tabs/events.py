@@ -27,6 +27,7 @@ def events_tab(here: Here) -> None:
         format_func=lambda kind: text(f"tabs.events.{kind}"),
     )  # fmt: skip
     wanted = np.flatnonzero(np.isin(np.asarray(everything["event"]), list(kinds)))
+    wanted = wanted[np.argsort(np.asarray(everything["step"])[wanted], kind="stable")]  # steps that overlap: one by one
     step = np.asarray(everything["step"])[wanted]
     first, last = onward(len(wanted), int(np.searchsorted(step, here.step)), MOST)
     rows = wanted[first:last].tolist()

@@ -10,10 +10,10 @@ from view.tabs.here import Here, download, onward, table
 PAGE = 200
 """Steps on a page."""
 SHOWN = (
-    "step", "start_s", "duration_ms", "prefill_tokens", "decode_tokens", "recompute_tokens", "running_requests",
-    "waiting_requests", "admitted_requests", "preempted_requests", "free_blocks", "kv_use", "stop_reason",
+    "step", "start_s", "duration_ms", "stop_reason", "prefill_tokens", "decode_tokens", "recompute_tokens",
+    "running_requests", "waiting_requests", "admitted_requests", "preempted_requests", "free_blocks", "kv_use",
 )  # fmt: skip
-WIDTHS = {"here": 28, "step": 64, "stop_reason": 330}
+WIDTHS = {"here": 28, "step": 64, "stop_reason": 400}
 FORMATS = {"step": "localized", "start_s": "%.3f", "duration_ms": "%.2f", "kv_use": "%.1f"}
 
 
