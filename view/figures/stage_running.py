@@ -56,8 +56,8 @@ class Ruler:
 def ruler(scale: Scale) -> Ruler:
     """The ruler of a list of one or two columns."""
     if scale.columns == 1:
-        return Ruler(HALF * RUN_WIDE, 80, 464, 620, 690, scale)
-    return Ruler(HALF * RUN_WIDE // 2, 56, 180, 288, 336, scale)
+        return Ruler(HALF * RUN_WIDE, 80, 454, 606, 704, scale)
+    return Ruler(HALF * RUN_WIDE // 2, 56, 170, 276, 344, scale)
 
 
 @dataclass(frozen=True, slots=True)

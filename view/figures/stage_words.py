@@ -63,7 +63,7 @@ def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text
         note(text("stage.running_note"), run.left + beside, 28 if scale.columns == 1 else 26, size=11.5),
         note(text("stage.budget"), 0, place.budget.top + 5, **title),
     ]  # fmt: skip
-    ends = (310, 345) if scale.columns == 1 else (144, 168, 326, 350)
+    ends = (303, 352) if scale.columns == 1 else (138, 172, 320, 354)
     for x, word in zip(ends, ("now", "blocks") * scale.columns, strict=True):
         found.append(
             note(text(f"stage.{word}"), run.left + x, 40 if scale.columns > 1 else 30, size=10.5, anchor="right")
@@ -149,7 +149,7 @@ def _legend(place: Place, caching: bool, text: Text) -> Notes:
 
 def _legend_spots(place: Place, caching: bool, text: Text) -> list[tuple[str, float]]:
     """Where each entry of the block map's legend begins [px]."""
-    x, spots = place.map.left, []
+    x, spots = place.map.left - 26, []  # under the numbers too: a narrow stage needs the room
     for name in ("returned", "taken", "cached" if caching else "null"):
         spots.append((name, x))
         x += 28 + wide(text(f"stage.legend_{name}"), 10.5)
