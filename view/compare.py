@@ -43,7 +43,7 @@ def compare() -> None:
     pair, names = _pair(here)
     sidebar(here)  # after the picture: it takes as long
     if pair is not None:
-        st.fragment(below)(here, pair, names)
+        below(here, pair, names)
 
 
 def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
@@ -136,6 +136,7 @@ def _change(one: Difference, text: Text) -> str:
 # ---- who won, who lost --------------------------------------------------------------------------------------------
 
 
+@st.fragment(key="compare_below")
 def below(here: Frame, pair: Pair, names: tuple[str, str]) -> None:
     """The differences by request and by class, and both distributions over each other."""
     text, theme = here.text, theme_of_browser()
@@ -197,7 +198,7 @@ def _extremes(pair: Pair, text: Text) -> None:
 
 def _select(request: int) -> None:
     session.note(selected=request)
-    st.rerun()
+    session.redraw(["compare_stages", "compare_below"])
 
 
 def _curves(pair: Pair) -> list[tuple[str, tuple[Curve, Curve], tuple[Distribution, Distribution]]]:

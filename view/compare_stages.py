@@ -80,7 +80,10 @@ def _payload(here: Frame, pair: Pair, place: int, first: int) -> bytes:
 def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
     run, text = pair.runs[place], here.text
     name = _name(pair, place, here.language)
-    prepared = keep(run, ("twin stage", place, pair.key, here.language), lambda: prepare(run.history, text, name))
+    other = pair.runs[1 - place].timeline
+    prepared = keep(
+        run, ("twin stage", place, pair.key, here.language), lambda: prepare(run.history, text, name, other)
+    )  # fmt: skip
     last = min(first + WINDOW, run.timeline.num_steps)
     preset = session.place().preset
     link = query_string(dataclasses.replace(session.place(), step=None, selected=None))

@@ -13,6 +13,7 @@ import numpy as np
 
 from sched.rolling import Rolling, rolling
 from sched.snapshot import History
+from sched.timeline import Timeline
 from sched.window import Queue, running_rows, waiting_rows
 from view.figures import (
     stage_blocks,
@@ -25,7 +26,7 @@ from view.figures import (
 )  # fmt: skip
 from view.figures.sheet import Sheet, Trace
 from view.figures.stage_layout import TIME, Place, axes, desktop, layout, phone
-from view.figures.stage_scale import Scale, scale_of
+from view.figures.stage_scale import Scale, beside, scale_of
 from view.figures.story import Teller
 from view.figures.story_why import whys
 from view.figures.victims import victims_of
@@ -49,9 +50,14 @@ class Prepared:
     names: list[str] | None  # None: all are called r and their number
 
 
-def prepare(history: History, text: Text, run: str) -> Prepared:
-    """Measure a run. `run` names it and its language; windows of the same run share what the browser holds."""
+def prepare(history: History, text: Text, run: str, other: Timeline | None = None) -> Prepared:
+    """Measure a run. `run` names it and its language; windows of the same run share what the browser holds.
+
+    other: a run whose stage stands beside this one; both get the same sizes, so that they can be compared.
+    """
     scale, curves = scale_of(history.timeline), rolling(history.timeline)
+    if other is not None:
+        scale = beside(scale, scale_of(other))
     spec = history.timeline.requests.spec
     named = any(one.name for one in spec)
     names = [history.timeline.request_id(index) for index in range(len(spec))] if named else None

@@ -4,7 +4,7 @@ a token and how high a block is drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,12 @@ def scale_of(timeline: Timeline) -> Scale:
         total=timeline.num_steps, budget=timeline.scheduler.max_num_batched_tokens,
         usable=timeline.cache.num_usable_blocks,
     )  # fmt: skip
+
+
+def beside(scale: Scale, other: Scale) -> Scale:
+    """The sizes of a picture beside another: lists, stacks and bars as large as the larger of both needs."""
+    shared = ("rows", "columns", "places", "need", "per_line", "tokens")
+    return replace(scale, **{name: max(getattr(scale, name), getattr(other, name)) for name in shared})
 
 
 def _without_outliers(values: NDArray[np.int64]) -> int:
