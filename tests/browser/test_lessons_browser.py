@@ -90,6 +90,17 @@ def test_a_sentence_leads_the_playhead_and_the_question_is_answered(chromium: Br
         at(page, 14, "")
 
 
+def test_the_chip_of_the_step_that_the_playhead_rests_on_is_marked(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en") as page:
+        at(page, 14, "")
+        page.locator(".sx").first.focus()
+        page.keyboard.press("n")
+        marked = page.locator(".lesson-chip[aria-current]")
+        expect(marked).to_have_attribute("data-go", "preempt", timeout=LONG)
+        page.keyboard.press("ArrowRight")
+        expect(marked).to_have_count(0)
+
+
 def test_the_show_is_walked_with_the_arrow_keys(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=ko&present=1") as page:
         at(page, 14, "")

@@ -6,6 +6,7 @@ import html
 
 import streamlit as st
 
+from sched.lessons import BASE
 from sched.moments import find
 from view.figures.stage import prepare, stage
 from view.lesson import visit as visits
@@ -62,10 +63,17 @@ def chips(here: Here) -> str:
         (one.name, here.plain(f"moments.{one.name}.label"), steps[f"{one.name}_step"]) for one in here.lesson.moments
     ]
     buttons = "".join(
-        f'<button type="button" class="lesson-chip" data-go="{name}">{html.escape(label)}<i>{step:,}</i></button>'
+        f'<button type="button" class="lesson-chip" data-go="{name}"{at}>{html.escape(label)}<i>{step:,}</i></button>'
         for name, label, step in items
+        for at in (f' data-step="{step}"' if _played(here, name) else "",)
     )
     return f'<div class="lesson-chips" role="group" aria-label="{html.escape(text("lesson.moments"))}">{buttons}</div>'
+
+
+def _played(here: Here, name: str) -> bool:
+    """Whether the moment's step is one of the run on the stage."""
+    moment = here.lesson.moment(name)
+    return not here.changed and (moment.variant if moment else BASE) == here.visit.variant
 
 
 def payload(here: Here, first: int, count: int) -> bytes:

@@ -12,8 +12,21 @@ function show(state, data) {
     state.box.innerHTML = data.html
     state.html = data.html
   }
+  if (state.token !== data.current) state.step = undefined
+  state.token = data.current
+  mark(state)
+}
+
+// The moment that the playhead rests on; of several in one step the one that was asked for.
+function mark(state) {
+  const chips = [...state.box.querySelectorAll("[data-step]")]
+  let current = state.token
+  if (state.step !== undefined && chips.length) {
+    const here = chips.filter(chip => Number(chip.dataset.step) === state.step).map(chip => chip.dataset.go)
+    current = here.includes(current) ? current : here[0]
+  }
   for (const button of state.box.querySelectorAll("[data-go]")) {
-    if (button.dataset.go === data.current) button.setAttribute("aria-current", "step")
+    if (button.dataset.go === current) button.setAttribute("aria-current", "step")
     else button.removeAttribute("aria-current")
   }
 }
@@ -39,6 +52,10 @@ function start(parent) {
     else state.send("go", button.dataset.go)
     reveal()
   })
+  state.rest = event => {
+    state.step = event.detail
+    mark(state)
+  }
   state.press = event => {
     if (!state.keys || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return
     const by = STEPS[event.key]
@@ -56,5 +73,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.keys = data.keys
   show(state, data)
   document.addEventListener("keydown", state.press, true)
-  return () => document.removeEventListener("keydown", state.press, true)
+  document.addEventListener("sx-step", state.rest)
+  return () => {
+    document.removeEventListener("keydown", state.press, true)
+    document.removeEventListener("sx-step", state.rest)
+  }
 }
