@@ -93,8 +93,8 @@ def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: 
         note(text("stage.map_short"), 0, place.map.top - 10, **title),
         note(text("stage.map_phone"), 358, place.map.top - 10, size=10.5, anchor="right"),
     ]  # fmt: skip
-    found += _curve_titles(place, -9, text)
-    return [*found, *_time(history, place, scale, text)]
+    crossed = [*_curve_titles(place, -9, text), *_time(history, place, scale, text)]  # by the playhead
+    return [*found, *(one | {"bgcolor": var("bg")} for one in crossed)]
 
 
 def _curve_titles(place: Place, below: float, text: Text) -> Notes:
