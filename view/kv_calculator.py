@@ -185,7 +185,7 @@ def _alive(budget: KvBudget, text: Text) -> str:
     )
     return (
         f'<p class="calc-label">{html.escape(text("capacity.live"))}</p>'
-        f'<table class="lesson-table"><tr>{heads}</tr>{body}</table>'
+        f'<table class="lesson-table calc-table"><tr>{heads}</tr>{body}</table>'
     )
 
 

@@ -25,11 +25,11 @@ def split_bars(splits: Sequence[tuple[str, Split]], text: Text, theme: Theme) ->
     top = max((split.e2e for _, split in splits), default=1.0)
     labels = [_beside(row, label, split, text, theme) for row, (label, split) in enumerate(splits)]
     return figure(
-        data, theme, barmode="stack", height=58 * len(splits) + 78, bargap=0.64,
+        data, theme, barmode="stack", height=72 * len(splits) + 78, bargap=0.7,
         margin={"l": 8, "r": 8, "t": 8, "b": 58},
         xaxis={"title": {"text": text("tabs.axis.since_arrival"), "standoff": 2}, "range": [0, top * 1.02],
                "fixedrange": True},
-        yaxis={"visible": False, "range": [len(splits) - 0.45, -0.75], "fixedrange": True},
+        yaxis={"visible": False, "range": [len(splits) - 0.6, -0.85], "fixedrange": True},
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False,
                 "traceorder": "normal"},
         annotations=labels,
@@ -55,10 +55,10 @@ def _beside(row: int, label: str, split: Split, text: Text, theme: Theme) -> dic
     if cost > 0:
         bad = text("tabs.latency.cost", wait=split.parts[PARTS.index("preempted")],
                    again=split.parts[PARTS.index("recompute")])  # fmt: skip
-        words += f"  <span style='color:{COLORS[theme]['preempt-text']}'>{bad}</span>"
+        words += f"<br><span style='color:{COLORS[theme]['preempt-text']}'>{bad}</span>"
     return {
-        "x": 0, "y": row - 0.42, "xanchor": "left", "yanchor": "bottom", "text": words, "showarrow": False,
-        "font": {"size": 11.5},
+        "x": 0, "y": row - 0.2, "xanchor": "left", "yanchor": "bottom", "text": words, "showarrow": False,
+        "align": "left", "font": {"size": 11.5},
     }  # fmt: skip
 
 
