@@ -96,6 +96,20 @@ def test_a_slider_changes_the_picture_and_the_address_and_a_reload_gives_the_sam
         assert blocks(page) == "17"
 
 
+def test_nothing_moves_while_a_change_is_calculated(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        at = """() => { const box = s => document.querySelector(s).getBoundingClientRect();
+            return [box(".shell-verdict").y, box(".kpi").y] }"""
+        before = page.evaluate(at)
+        page.evaluate("""() => {
+            const main = "[data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]";
+            for (const kind of ["stSpinner", "stSkeleton"])
+                document.querySelector(main).insertAdjacentHTML("afterbegin",
+                `<div class=stElementContainer><div data-testid=${kind} style=height:35px></div></div>`);
+        }""")
+        assert page.evaluate(at) == before
+
+
 def test_back_and_forward_walk_through_the_changes(chromium: Browser, address: str) -> None:
     with visit(chromium, address + SMALL) as page:
         press(page, "ArrowRight")
