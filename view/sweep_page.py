@@ -110,7 +110,11 @@ def _results(here: Frame, planned: Sweep, measure: str, job: Job[Outcome], *, wa
     found = rows(planned, list(job.items))
     text = here.text
     turned = turn(found, measure) if len(planned.axes) == 1 else None
-    st.html(f'<h1 class="shell-verdict">{_headline(planned, found, measure, turned, text)}</h1>')
+    said = _headline(planned, found, measure, turned, text)
+    known = turned is not None or (len(planned.axes) == 2 and best(found, measure) is not None)
+    if known and len(job.items) < planned.num_runs:
+        said = f"{html.escape(text('sweep.so_far'))} {said}"
+    st.html(f'<h1 class="shell-verdict">{said}</h1>')
     _progress(planned, job, running, text)
     if job.error is not None:
         error = job.error
