@@ -27,6 +27,8 @@ COMMANDS = {  # each is a module of sched.commands, imported only when it is ask
 
 def main(argv: list[str]) -> int:
     """Run one subcommand and return its exit status."""
+    if sys.stdout is None:  # started with its output closed
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         status = dispatch(argv)
         sys.stdout.flush()
@@ -38,6 +40,10 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:  # the reader (`head`) has gone; without this, closing stdout would complain again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:  # the disk is full, say; files given by name have errors of their own
+        print(f"error: the output cannot be written ({error.strerror})", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     return status
 
 

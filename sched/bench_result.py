@@ -10,11 +10,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sched.metrics import Distribution, Summary
 from sched.scenario import Targets
 from sched.timeline import Timeline
 
+Integers = NDArray[np.int64]
 BENCH_METRICS = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2e"}
 """Their name of a latency -> ours."""
 
@@ -83,14 +85,25 @@ def _busiest_second(timeline: Timeline) -> dict[str, float]:
     change = np.zeros(timeline.num_steps + 1, np.int64)
     np.add.at(change, tokens.first[rows], 1)
     np.add.at(change, tokens.first[rows] + tokens.count[rows], -1)
-    second = (end - start).astype(np.int64)
-    per_second = np.bincount(np.maximum(second, 0), np.cumsum(change)[:-1])
     last = np.zeros(len(requests.spec))
     last[tokens.request] = end[tokens.first + tokens.count - 1]
-    under_way = np.zeros(len(per_second) + 2, np.int64)
-    np.add.at(under_way, (requests.arrival[done] - start).astype(np.int64), 1)
-    np.add.at(under_way, (last[done] - start).astype(np.int64) + 1, -1)
+    first_second = (requests.arrival[done] - start).astype(np.int64)
+    second, per_step = np.maximum((end - start).astype(np.int64), 0), np.cumsum(change)[:-1]
     return {
-        "max_output_tokens_per_s": float(per_second.max()),
-        "max_concurrent_requests": int(np.cumsum(under_way).max()),
+        "max_output_tokens_per_s": float(_sums(second, per_step).max()),
+        "max_concurrent_requests": _most_at_once(first_second, (last[done] - start).astype(np.int64) + 1),
     }
+
+
+def _sums(keys: Integers, values: Integers) -> Integers:
+    """The sum of the values of each key: as many numbers as there are different keys, however far apart they lie."""
+    _, place = np.unique(keys, return_inverse=True)
+    return np.bincount(place, values).astype(np.int64)
+
+
+def _most_at_once(first: Integers, after: Integers) -> int:
+    """The most intervals [first, after) that share a point."""
+    times = np.concatenate([first, after])
+    change = np.concatenate([np.ones(len(first), np.int64), -np.ones(len(after), np.int64)])
+    order = np.lexsort((change, times))  # who ends is gone before who begins
+    return int(np.cumsum(change[order]).max())

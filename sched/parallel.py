@@ -15,6 +15,7 @@ from sched.errors import InputError
 
 Result = TypeVar("Result")
 ALL_CORES = -1
+MAX_JOBS = 1024
 UNORDERED = "generator_unordered"
 CLUSTER_TIMEOUT = 10.0
 
@@ -33,6 +34,10 @@ class Workers:
     jobs: int = ALL_CORES
     dask: str = ""
     patience: float = CLUSTER_TIMEOUT
+
+    def __post_init__(self) -> None:
+        if self.jobs != ALL_CORES and not 1 <= self.jobs <= MAX_JOBS:
+            raise InputError("out_of_range", field="--jobs", value=self.jobs, limit=f"1 to {MAX_JOBS:,}")
 
 
 def in_parallel(

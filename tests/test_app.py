@@ -82,6 +82,13 @@ def test_a_policy_that_changes_nothing_says_so() -> None:
     assert "same priority" not in said(opened(preset="priority_loses_place", lang="en"))
 
 
+def test_an_unknown_language_in_a_link_opens_in_one_we_speak_and_says_so() -> None:
+    app = opened(lang="xx", max_num_seqs="64")
+    assert not app.exception
+    assert "lang = xx" in app.warning[0].value
+    assert place(app).language is None
+
+
 def test_a_bad_link_is_explained_in_korean_too() -> None:
     assert "읽지 못한" in opened(rate="NaN", lang="ko").warning[0].value
 

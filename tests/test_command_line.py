@@ -200,3 +200,19 @@ def test_whatever_stands_in_a_case_it_runs_or_is_refused(place: str, value: Any)
         run_case(changed(GOOD, place, value), limits=Limits(max_steps=200))
     except InputError as error:
         assert str(error)
+
+
+def test_an_output_that_cannot_be_written_is_said_in_one_line() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sched", "run", "--limit", "3"], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, cwd=Path(__file__).parents[1],
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output cannot be written") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("jobs", ["0", "-7", "100000"])
+def test_a_number_of_processes_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], jobs: str) -> None:
+    message = refused(capsys, "sweep", "--knob", "max_num_seqs", "--values", "16", "--limit", "3", "--jobs", jobs)
+    assert f"--jobs = {jobs}" in message and "1 to 1,024" in message

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from sched.bench_result import bench_result
+from sched.bench_result import _busiest_second, bench_result
 from sched.export import EVENTS, events_table, requests_table, steps_table, to_csv, to_records
 from sched.metrics import per_request, summarize
 from sched.scenario import Scenario, Targets
@@ -131,3 +131,17 @@ def test_verdicts_name_what_is_short() -> None:
     assert code(num_gpu_blocks=20000, max_num_batched_tokens=64, max_num_seqs=64, rate=20.0, num_requests=60,
                 output_mean=4) == "budget"  # fmt: skip
     assert np.isfinite(summarize(simulate(Scenario().replace(num_requests=5))).duration)
+
+
+def test_a_gap_of_thirty_thousand_years_costs_no_memory() -> None:
+    """The busiest second is found among the seconds in which something happens."""
+    rows = ((0.0, 100, 5, 0), (1e9, 100, 5, 0))
+    timeline = simulate(Scenario().replace(source="table", rows=rows))
+    busiest = _busiest_second(timeline)
+    assert busiest == {"max_output_tokens_per_s": 5.0, "max_concurrent_requests": 1}
+
+
+def test_the_busiest_second_counts_each_request_in_each_second_it_touches() -> None:
+    rows = ((0.0, 10, 3, 0), (0.2, 10, 3, 0), (5.0, 10, 3, 0))
+    timeline = simulate(Scenario().replace(source="table", rows=rows, step_time="constant", constant_step=0.1))
+    assert _busiest_second(timeline) == {"max_output_tokens_per_s": 6.0, "max_concurrent_requests": 2}

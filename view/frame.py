@@ -14,7 +14,7 @@ from view.notices import error_text
 from view.palette import COLORS, FONT, MONO
 from view.run import Plan, warm
 from view.share import Place, encode
-from view.text import Text, translator
+from view.text import LANGUAGES, Text, translator
 
 ROOT = Path(__file__).parent.parent
 ICON = "🚦"
@@ -54,7 +54,11 @@ def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
 
 
 def _language_of_first_run() -> str:
-    return session.language() if "place" in st.session_state else (st.query_params.get("lang") or session.spoken())
+    """The language before the link is read: the link's if we speak it. An unknown one is reported when it is read."""
+    if "place" in st.session_state:
+        return session.language()
+    asked = st.query_params.get("lang")
+    return asked if asked in LANGUAGES else session.spoken()
 
 
 def colors() -> str:
