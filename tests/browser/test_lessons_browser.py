@@ -108,7 +108,7 @@ def test_the_show_is_walked_with_the_arrow_keys(chromium: Browser, address: str)
         for wanted, moment in ((14, "before"), (15, "preempt"), (25, "alone")):
             page.keyboard.press("ArrowRight")
             at(page, wanted, moment)
-            expect(page.locator(f".lesson-chip[data-go={moment}]")).to_have_attribute("aria-current", "step")
+            expect(page.locator(f".lesson-chip[data-go={moment}]").first).to_have_attribute("aria-current", "step")
         page.keyboard.press("PageUp")
         at(page, 15, "preempt")
         expect(page.locator(".lesson-says")).to_contain_text("r1")
@@ -159,7 +159,7 @@ def test_the_snippet_shows_this_lesson_at_this_moment(chromium: Browser, address
 def test_summary_and_stage_are_files_that_need_no_server(chromium: Browser, address: str, tmp_path: Path) -> None:
     with visit(chromium, f"{address}preemption?lang=ko") as page:
         for name, wanted in (("요약 한 장 (인쇄용 HTML)", "h1"), ("무대를 HTML로", ".sx .main-svg")):
-            page.get_by_role("button", name="가져가기").click()
+            page.get_by_role("button", name="내려받기·공유").click()
             with page.expect_download(timeout=LONG) as waiting:
                 page.get_by_role("button", name=name).click()
             file = tmp_path / "file.html"
