@@ -56,7 +56,8 @@ def query(page: Page) -> dict[str, str]:
 
 
 def step(page: Page) -> int:
-    return int("".join(page.locator(".sx-flaps").inner_text().split()))
+    """The step on the flaps; -1 while they are still empty."""
+    return int("".join(page.locator(".sx-flaps").inner_text().split()) or -1)
 
 
 def at(page: Page, wanted: int, moment: str) -> None:
