@@ -7,7 +7,9 @@ import json
 import math
 import os
 import pickle
+import sys
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +62,7 @@ def test_the_numbers_are_the_same_in_one_process_and_in_two() -> None:
 
 def test_the_numbers_are_the_same_on_a_dask_cluster_of_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
+    monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))  # AppTest leaves app.py there
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     sweep = small_sweep()
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
