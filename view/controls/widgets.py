@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import time
 from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from view import session
 from view.notices import error_text
 from view.text import Text
 
+SETTLING = 10.0
+"""How long after it came to the page a widget is sent its value in every run [s]."""
 OPTION_KEYS = {"before_full_isl": "before_full_isl", "typed in": "typed_in_origin"}
 UNTRANSLATED = frozenset({"gpu", "model", "kv_cache_dtype", "profile", "linear_origin", "semantics"})
 
@@ -124,8 +127,7 @@ def _seed(name: str) -> str:
 
 
 def _put(key: str, value: Any) -> None:
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
+    session.seed(key, value)
 
 
 def _say(key: str, called: Callable[[Any], str]) -> str:
