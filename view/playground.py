@@ -186,7 +186,7 @@ def _rested() -> None:
     step = st.session_state["player"]["step"]
     if step is not None:
         session.note(step=int(step))
-        st.rerun(PARTS)
+        session.redraw(PARTS)
 
 
 def _selected() -> None:
@@ -197,18 +197,18 @@ def _selected() -> None:
 
 def _select(request: int | None) -> None:
     session.note(selected=request)
-    st.rerun(PARTS)
+    session.redraw(PARTS)
 
 
 def _lead(step: int) -> None:
     session.note(step=step)
     session.go_to(step)
-    st.rerun(PARTS)
+    session.redraw(PARTS)
 
 
 def _painted() -> None:
     st.session_state["painted"] = st.session_state["address"]["painted"]
-    st.rerun("tabs")
+    session.redraw(["tabs"])
 
 
 def _wants() -> None:

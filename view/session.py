@@ -7,7 +7,7 @@ draft in its widget, with the reason beside it, and the picture stays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -29,7 +29,8 @@ def open_page() -> None:
     state = st.session_state
     query = st.query_params.to_dict()
     edited = state.pop("edited", False)
-    if "place" not in state or (not edited and _leads_elsewhere(query)):
+    state["arrived"] = "place" not in state or (not edited and _leads_elsewhere(query))
+    if state["arrived"]:
         _open(query)
     elif edited:
         _write()
@@ -41,6 +42,22 @@ def _leads_elsewhere(query: Mapping[str, str]) -> bool:
         return False
     late = time.monotonic() - state["left_at"] < LAG
     return not (late and same_scenario(query, state["left"]))
+
+
+def seed(key: str, value: Any) -> None:
+    """Give a widget a value before it is drawn.
+
+    On arrival also if it seems to have it: then the browser may be about to show what an earlier run sent.
+    """
+    state = st.session_state
+    if state.get("arrived") or key not in state or state[key] != value:
+        state[key] = value
+
+
+def _sent_from_here() -> bool:
+    """Whether the browser's address is the present one, or still the one before."""
+    query = st.query_params.to_dict()
+    return any(same_scenario(query, st.session_state[known]) for known in ("link", "left"))
 
 
 def _open(query: dict[str, str]) -> None:
@@ -94,6 +111,15 @@ def destination() -> tuple[str, int | None]:
     return f"go{token}", step
 
 
+def redraw(parts: Sequence[str]) -> None:
+    """Callback's end: draw only some fragments again, unless the same message also led to another address.
+
+    A rerun of fragments takes the place of the whole page's, which is the one that follows back, forward and links.
+    """
+    if same_scenario(st.query_params.to_dict(), st.session_state["link"]):
+        st.rerun(list(parts))
+
+
 def painted() -> str:
     """The name of the run that the browser said it has painted last; "" if none."""
     return str(st.session_state.get("painted") or "")
@@ -131,8 +157,14 @@ def choose_preset(name: str) -> None:
 
 
 def change(**settings: Any) -> None:
-    """Callback: try to change settings; what cannot be becomes a draft with its error."""
+    """Callback: try to change settings; what cannot be becomes a draft with its error.
+
+    Going back in the browser while controls are still being drawn makes Streamlit call this with what a control showed
+    before: that is nobody's wish.
+    """
     state = st.session_state
+    if not _sent_from_here() or all(draft(name) == value for name, value in settings.items()):
+        return
     drafts = {**state["drafts"], **settings}
     state["edited"] = True
     for attempt in (drafts, settings):

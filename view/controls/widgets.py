@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import time
 from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import Any
