@@ -20,8 +20,10 @@ from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
 
-LAG = 1.0
+LAG = 0.7
 """For so long [s] a browser may still send the URL it had before the last change."""
+ECHO = 2.0
+"""For so long [s] after an arrival a browser may still send the values that the controls had before it."""
 
 
 def open_page() -> None:
@@ -60,9 +62,18 @@ def _sent_from_here() -> bool:
     return any(same_scenario(query, st.session_state[known]) for known in ("link", "left"))
 
 
+def _is_echo(settings: Mapping[str, Any]) -> bool:
+    """Whether a change, soon after back, forward or a link, is to what the controls showed before it."""
+    was: Place | None = st.session_state["was"]
+    if was is None or time.monotonic() - st.session_state["opened_at"] > ECHO:
+        return False
+    return all(was.scenario.value(name) == value for name, value in settings.items())
+
+
 def _open(query: dict[str, str]) -> None:
     state = st.session_state
     opened = decode(query)
+    state["was"], state["opened_at"] = state.get("place"), time.monotonic()
     state["place"], state["notices"] = opened.place, opened.notices
     state["link"], state["left"], state["left_at"] = query, query, 0.0
     _forget()
@@ -159,11 +170,10 @@ def choose_preset(name: str) -> None:
 def change(**settings: Any) -> None:
     """Callback: try to change settings; what cannot be becomes a draft with its error.
 
-    Going back in the browser while controls are still being drawn makes Streamlit call this with what a control showed
-    before: that is nobody's wish.
+    What only echoes the page before the last arrival is nobody's wish: the browser had not drawn the controls yet.
     """
     state = st.session_state
-    if not _sent_from_here() or all(draft(name) == value for name, value in settings.items()):
+    if not _sent_from_here() or _is_echo(settings) or all(draft(name) == value for name, value in settings.items()):
         return
     drafts = {**state["drafts"], **settings}
     state["edited"] = True

@@ -49,7 +49,9 @@ def _preset(text: Text) -> None:
 
 
 def _choose() -> None:
-    session.choose_preset(st.session_state["w.preset"])
+    name = st.session_state["w.preset"]
+    if name != session.place().preset:  # Streamlit may call this for a list that was only drawn again
+        session.choose_preset(name)
 
 
 def _more(frame: Frame) -> None:
