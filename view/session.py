@@ -40,7 +40,7 @@ def open_page() -> None:
 
 def _leads_elsewhere(query: Mapping[str, str]) -> bool:
     state = st.session_state
-    if same_scenario(query, state["link"]):
+    if _is_here(query):
         return False
     late = time.monotonic() - state["left_at"] < LAG
     return not (late and same_scenario(query, state["left"]))
@@ -59,7 +59,12 @@ def seed(key: str, value: Any) -> None:
 def _sent_from_here() -> bool:
     """Whether the browser's address is the present one, or still the one before."""
     query = st.query_params.to_dict()
-    return any(same_scenario(query, st.session_state[known]) for known in ("link", "left"))
+    return _is_here(query) or same_scenario(query, st.session_state["left"])
+
+
+def _is_here(query: Mapping[str, str]) -> bool:
+    """Whether a query is the page's own, as it was opened or as the page itself would write it (shell/address.js)."""
+    return same_scenario(query, st.session_state["link"]) or same_scenario(query, encode(place()))
 
 
 def _is_echo(settings: Mapping[str, Any]) -> bool:
@@ -127,7 +132,7 @@ def redraw(parts: Sequence[str]) -> None:
 
     A rerun of fragments takes the place of the whole page's, which is the one that follows back, forward and links.
     """
-    if same_scenario(st.query_params.to_dict(), st.session_state["link"]):
+    if _is_here(st.query_params.to_dict()):
         st.rerun(list(parts))
 
 
