@@ -102,6 +102,26 @@ def test_the_language_button_keeps_the_place() -> None:
     assert app.selectbox(key="w.preset").options[0] == translator("en")("presets.kv_runs_out.title")
 
 
+def begins_right(widget: Any) -> bool:
+    """Whether a browser to which no run has sent the value would show it all the same."""
+    proto = widget.proto
+    if widget.type == "select_slider":
+        return bool(proto.options[int(proto.default[0])].replace(",", "") == f"{widget.value:g}")
+    if widget.type == "selectbox":
+        return bool(proto.default == widget.index)
+    if widget.type == "button_group":
+        return bool(list(proto.default) == list(widget.indices))
+    empty = widget.type == "number_input" and not proto.HasField("default")
+    return bool((None if empty else proto.default) == widget.value)
+
+
+def test_a_browser_that_missed_a_value_still_begins_with_it() -> None:
+    app = opened(max_num_seqs="9", num_gpu_blocks="33", async_scheduling="true", rate="3", policy="priority")
+    sound(app.run())  # a second run sends no value: it changed nothing
+    assert len(widgets_of(app)) > 30
+    assert [name for name, widget in widgets_of(app).items() if not begins_right(widget)] == []
+
+
 def widgets_of(app: AppTest) -> dict[str, Any]:
     """Every widget that edits one setting, by the setting's name."""
     groups = (app.select_slider, app.selectbox, app.toggle, app.number_input, app.get("button_group"), app.text_area)

@@ -102,22 +102,24 @@ def _turn(name: str) -> None:
 def _controls(scenario: Scenario, text: Text) -> None:
     for name in ("gpu", "model", "kv_cache_dtype"):
         _seed(scenario, name)
+        options = SETTINGS[name][1].metadata["options"]
         st.selectbox(
-            text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=f"calc.{name}",
+            text(f"controls.{name}.label"), options, options.index(scenario.value(name)), key=f"calc.{name}",
             on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
         )  # fmt: skip
     for name in (*SLIDERS, *LENGTHS):
         _seed(scenario, name)
         stops = sorted({*STOPS[name], scenario.value(name)})
         st.select_slider(
-            text(f"controls.{name}.label"), stops, key=f"calc.{name}", format_func=lambda value: f"{value:,}",
-            on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
+            text(f"controls.{name}.label"), stops, scenario.value(name), key=f"calc.{name}",
+            format_func=lambda value: f"{value:,}", on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
         )  # fmt: skip
     with st.expander(text("controls.model_config.label")):
         _seed(scenario, "model_config")
         st.text_area(
-            text("controls.model_config.label"), key="calc.model_config", height=140, on_change=_turn,
-            args=("model_config",), help=text("controls.model_config.help"), label_visibility="collapsed",
+            text("controls.model_config.label"), scenario.value("model_config"), key="calc.model_config", height=140,
+            on_change=_turn, args=("model_config",), help=text("controls.model_config.help"),
+            label_visibility="collapsed",
         )  # fmt: skip
     shell.copy_button(text)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from sched.errors import InputError
 from sched.presets import DEFAULT_PRESET, PRESETS
@@ -31,19 +32,38 @@ def open_page() -> None:
     state = st.session_state
     query = st.query_params.to_dict()
     edited = state.pop("edited", False)
-    state["arrived"] = "place" not in state or (not edited and _leads_elsewhere(query))
+    if "place" not in state:
+        state["arrived"] = True
+    else:
+        _acknowledge(query)
+        state["arrived"] = not _is_here(query) and (_walked() or not (edited or _is_late(query)))
     if state["arrived"]:
         _open(query)
     elif edited:
         _write()
 
 
-def _leads_elsewhere(query: Mapping[str, str]) -> bool:
+def _walked() -> bool:
+    """Whether the browser says that it went back or forward; it does not if it also sent something else."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def leave() -> None:
+    """Before another page is opened with its own query: that is where the visitor wants to be, whatever was moved."""
+    st.session_state.pop("edited", None)
+
+
+def _is_late(query: Mapping[str, str]) -> bool:
+    """Whether a query is what the address was just before the last change: the browser may not have changed it yet."""
     state = st.session_state
-    if _is_here(query):
-        return False
-    late = time.monotonic() - state["left_at"] < LAG
-    return not (late and same_scenario(query, state["left"]))
+    return time.monotonic() - state["left_at"] < LAG and same_scenario(query, state["left"])
+
+
+def _acknowledge(query: Mapping[str, str]) -> None:
+    """Once the browser has the address that was written, the one before comes only from going back."""
+    if same_scenario(query, st.session_state["link"]):
+        st.session_state["left"] = st.session_state["link"]
 
 
 def seed(key: str, value: Any) -> None:
@@ -68,17 +88,19 @@ def _is_here(query: Mapping[str, str]) -> bool:
 
 
 def _is_echo(settings: Mapping[str, Any]) -> bool:
-    """Whether a change, soon after back, forward or a link, is to what the controls showed before it."""
-    was: Place | None = st.session_state["was"]
-    if was is None or time.monotonic() - st.session_state["opened_at"] > ECHO:
-        return False
-    return all(was.scenario.value(name) == value for name, value in settings.items())
+    """Whether a change, soon after back, forward or a link, is to what the controls showed shortly before."""
+    begin = time.monotonic() - ECHO
+    shown = (was for left_at, was in st.session_state["shown"] if left_at > begin)
+    return any(all(was.scenario.value(name) == value for name, value in settings.items()) for was in shown)
 
 
 def _open(query: dict[str, str]) -> None:
     state = st.session_state
     opened = decode(query)
-    state["was"], state["opened_at"] = state.get("place"), time.monotonic()
+    if "place" in state:
+        state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
+    else:
+        state["shown"] = ()  # places that were left by back, forward or a link, with the time
     state["place"], state["notices"] = opened.place, opened.notices
     state["link"], state["left"], state["left_at"] = query, query, 0.0
     _forget()
@@ -132,7 +154,9 @@ def redraw(parts: Sequence[str]) -> None:
 
     A rerun of fragments takes the place of the whole page's, which is the one that follows back, forward and links.
     """
-    if _is_here(st.query_params.to_dict()):
+    query = st.query_params.to_dict()
+    _acknowledge(query)
+    if _is_here(query):
         st.rerun(list(parts))
 
 

@@ -198,6 +198,7 @@ def _open(here: Frame, planned: Sweep, row: int) -> None:
     scenario = planned.points[row].scenario
     if scenario is not None:
         place = session.place()
+        session.leave()
         st.switch_page("app.py", query_params=encode(Place(scenario, place.preset, language=place.language)))
 
 

@@ -1,4 +1,9 @@
-"""How is one setting shown and changed? One function a kind of widget; they all write back through session.change."""
+"""How is one setting shown and changed? One function a kind of widget; they all write back through session.change.
+
+Each widget has its value twice: in the session, which sends it to a widget that shows another one, and as its default,
+because a run that is cut short sends nothing, and the browser then begins with the default and says so in every
+message.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +19,6 @@ from view import session
 from view.notices import error_text
 from view.text import Text
 
-SETTLING = 10.0
-"""How long after it came to the page a widget is sent its value in every run [s]."""
 OPTION_KEYS = {"before_full_isl": "before_full_isl", "typed in": "typed_in_origin"}
 UNTRANSLATED = frozenset({"gpu", "model", "kv_cache_dtype", "profile", "linear_origin", "semantics"})
 
@@ -27,7 +30,7 @@ def slide(name: str, text: Text, stops: Sequence[float]) -> None:
     if value not in options:
         insort(options, value)
     st.select_slider(
-        text(f"controls.{name}.label"), options, key=_seed(name), format_func=_number, help=_help(name, text),
+        text(f"controls.{name}.label"), options, value, key=_seed(name), format_func=_number, help=_help(name, text),
         on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
@@ -39,7 +42,8 @@ def number(name: str, text: Text, step: float | None = None) -> None:
     kind: Callable[[Any], Any] = float if meta.get("real") else int
     st.number_input(
         text(f"controls.{name}.label"), kind(meta["low"]), kind(meta["high"]), key=_seed(name), help=_help(name, text),
-        step=step, on_change=_commit, args=(name,), **_number_form(name),
+        step=step, on_change=_commit, args=(name,), value=session.draft(name),
+        format="%g" if meta.get("real") else None,
     )  # fmt: skip
     _below(name, text)
 
@@ -47,9 +51,10 @@ def number(name: str, text: Text, step: float | None = None) -> None:
 def pick(name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None) -> None:
     """A list to choose from; `called` says what an option is called if the strings do not."""
     called = called or _namer(name, text)
+    options, value = options or SETTINGS[name][1].metadata["options"], session.draft(name)
     st.selectbox(
-        text(f"controls.{name}.label"), options or SETTINGS[name][1].metadata["options"], key=_say(_seed(name), called),
-        format_func=called, help=_help(name, text), on_change=_commit, args=(name,),
+        text(f"controls.{name}.label"), options, options.index(value) if value in options else 0,
+        key=_say(_seed(name), called), format_func=called, help=_help(name, text), on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -58,8 +63,8 @@ def segment(name: str, text: Text, *, label: bool = True) -> None:
     """A few words side by side."""
     st.segmented_control(
         text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=_seed(name), required=True,
-        format_func=_namer(name, text), help=_help(name, text) if label else None, on_change=_commit, args=(name,),
-        label_visibility="visible" if label else "collapsed", width="stretch",
+        default=session.draft(name), format_func=_namer(name, text), help=_help(name, text) if label else None,
+        on_change=_commit, args=(name,), label_visibility="visible" if label else "collapsed", width="stretch",
     )  # fmt: skip
     _below(name, text)
 
@@ -67,7 +72,8 @@ def segment(name: str, text: Text, *, label: bool = True) -> None:
 def toggle(name: str, text: Text) -> None:
     """A switch."""
     st.toggle(
-        text(f"controls.{name}.label"), key=_seed(name), help=_help(name, text), on_change=_commit, args=(name,)
+        text(f"controls.{name}.label"), session.draft(name), key=_seed(name), help=_help(name, text),
+        on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -75,11 +81,11 @@ def toggle(name: str, text: Text) -> None:
 def area(name: str, text: Text, read: Callable[[str], Any], write: Callable[[Any], str]) -> None:
     """A box for longer text, read by `read`, which raises InputError."""
     value = session.draft(name)
-    key = f"w.{name}"
-    _put(key, value if isinstance(value, str) else write(value))
+    key, shown = f"w.{name}", value if isinstance(value, str) else write(value)
+    session.seed(key, shown)
     st.text_area(
-        text(f"controls.{name}.label"), key=key, help=_help(name, text), height=90, on_change=session.change_text,
-        args=(name, key, read),
+        text(f"controls.{name}.label"), shown, key=key, help=_help(name, text), height=90,
+        on_change=session.change_text, args=(name, key, read),
     )  # fmt: skip
     _below(name, text)
 
@@ -121,12 +127,8 @@ def _help(name: str, text: Text) -> str:
 def _seed(name: str) -> str:
     """Give a widget the scenario's value; its key."""
     key = f"w.{name}"
-    _put(key, session.draft(name))
+    session.seed(key, session.draft(name))
     return key
-
-
-def _put(key: str, value: Any) -> None:
-    session.seed(key, value)
 
 
 def _say(key: str, called: Callable[[Any], str]) -> str:
@@ -151,10 +153,3 @@ def _namer(name: str, text: Text) -> Callable[[Any], str]:
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
-
-
-def _number_form(name: str) -> dict[str, Any]:
-    """Without a default the box would start at its lowest number; it is seeded instead."""
-    spec = SETTINGS[name][1]
-    form: dict[str, Any] = {"value": None} if spec.default is None else {}
-    return {**form, "format": "%g"} if spec.metadata.get("real") else form

@@ -71,16 +71,17 @@ def _control(here: Here, name: str) -> None:
     label, tip = text(f"controls.{name}.label"), text(f"controls.{name}.help")
     change: dict[str, Any] = {"key": key, "on_change": _turn, "args": (here, name), "help": tip}
     if "switch" in meta:
-        st.toggle(label, **change)
+        st.toggle(label, value, **change)
     elif "options" in meta:
         st.segmented_control(
-            label, meta["options"], required=True, format_func=lambda one: text(f"controls.option.{one}"), **change
+            label, meta["options"], default=value, required=True,
+            format_func=lambda one: text(f"controls.option.{one}"), **change,
         )  # fmt: skip
     else:
         stops = sorted(set(STOPS[name]))
         if value not in stops:
             insort(stops, value)
-        st.select_slider(label, stops, format_func=_number, **change)
+        st.select_slider(label, stops, value, format_func=_number, **change)
 
 
 def _number(value: Any) -> str:
