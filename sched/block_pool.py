@@ -54,6 +54,10 @@ class BlockPool:
         yield from reversed(self.unhashed_free)
         yield from self.hashed_free
 
+    def free_contents(self) -> list[Hashable]:
+        """The names of what the free blocks hold, in the order they will be taken; None for a block without one."""
+        return [self.block_hash.get(block) for block in self.free_block_queue()]
+
     def get_cached_block(self, block_hash: Hashable) -> int | None:
         """Find a block with this content: of several, the one that got its hash first."""
         found = self.cached_block_hash_to_block.get(block_hash)
@@ -71,18 +75,23 @@ class BlockPool:
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
         """Make the cache forget the blocks that were given back first."""
-        pop, found = self.hashed_free.popitem, self.cached_block_hash_to_block
+        pop = self.hashed_free.popitem
         evicted = [pop(last=False)[0] for _ in range(num_blocks)]
-        for name, block in [(self.block_hash.pop(block), block) for block in evicted]:
+        self._forget(evicted)
+        if self.hash_log is not None:
+            self.hash_log.append((evicted, False))
+        return evicted
+
+    def _forget(self, blocks: Sequence[int]) -> None:
+        """From now on nobody finds the contents of these blocks."""
+        found = self.cached_block_hash_to_block
+        for name, block in [(self.block_hash.pop(block), block) for block in blocks]:
             same = found.pop(name)
             if same != block:  # a dict of several
                 assert isinstance(same, dict)
                 del same[block]
                 if same:
                     found[name] = same
-        if self.hash_log is not None:
-            self.hash_log.append((evicted, False))
-        return evicted
 
     def num_free(self, blocks: Sequence[int]) -> int:
         """How many of these cached blocks lie in the free list [blocks]."""
@@ -98,6 +107,11 @@ class BlockPool:
 
     def cache_full_blocks(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
         """Name the contents of full blocks so that others can find them. Equal content is not merged."""
+        self._name(blocks, block_hashes)
+        if self.hash_log is not None:
+            self.hash_log.append((blocks, True))
+
+    def _name(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
         found = self.cached_block_hash_to_block
         self.block_hash.update(zip(blocks, block_hashes, strict=True))
         if found.keys().isdisjoint(block_hashes):
@@ -109,8 +123,6 @@ class BlockPool:
                     same[block] = None
                 elif same != block:
                     found[block_hash] = {same: None, block: None}
-        if self.hash_log is not None:
-            self.hash_log.append((blocks, True))
 
     def free_blocks(self, blocks: Sequence[int], num_hashed: int) -> None:
         """Let go of a request's blocks, from its tail to its head; the first num_hashed of them have a hash.

@@ -16,6 +16,7 @@ from sched.batch import StepTime
 from sched.config import CacheConfig, SchedulerConfig
 from sched.decoders import Decoders, FastRequest
 from sched.engine import Arrivals, Engine, Limits
+from sched.fast_pool import FastKVCacheManager
 from sched.fast_recorder import FastRecorder, Leap
 from sched.output import Stop
 from sched.reasons import StopReason, VictimRule
@@ -45,6 +46,7 @@ class LeapingEngine(Engine):
         step_time: StepTime, limits: Limits, detail: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
+        self.scheduler.kv_cache_manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache)
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
         self.model = step_time

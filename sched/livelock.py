@@ -41,6 +41,6 @@ class LivelockDetector:
 
     def _state(self) -> int:
         pool = self.scheduler.kv_cache_manager.block_pool
-        contents = tuple(pool.block_hash.get(block) for block in pool.free_block_queue())
+        contents = tuple(pool.free_contents())
         running = tuple((r.index, r.num_computed_tokens, r.num_output_placeholders) for r in self.scheduler.running)
         return hash((running, tuple(r.index for r in self.scheduler.waiting), contents))

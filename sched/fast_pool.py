@@ -1,0 +1,163 @@
+"""The fast engine's block pool: the same blocks in the same order, without a dictionary entry for each of them.
+
+Most contents can be found by nobody: those of a request that shares no prefix, once it has finished. They get no entry,
+and the cached free blocks lie in the pieces in which they were given back. Why this is the same: docs/fast-engine.md.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sched.block_pool import BlockPool
+from sched.config import CacheConfig
+from sched.kv_cache_manager import KVCacheManager
+from sched.request import Request
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """Cached blocks that one request gave back, head first; they are taken from the tail.
+
+    Attributes:
+        own: the name of the first block, those that follow count on, if nobody can ever find them; else None: then each
+            block is in the pool's dictionaries.
+    """
+
+    blocks: list[int]
+    own: int | None
+
+
+class FastBlockPool(BlockPool):
+    """A BlockPool whose `hashed_free` is kept in pieces.
+
+    Attributes:
+        pieces: in the order they will be taken.
+        num_hashed_free: blocks in all of them.
+        piece_of: for each free block that can be found, where it lies.
+    """
+
+    def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
+        super().__init__(num_gpu_blocks, enable_caching)
+        self.pieces: deque[Piece] = deque()
+        self.num_hashed_free = 0
+        self.piece_of: dict[int, Piece] = {}
+
+    @property
+    def num_free_blocks(self) -> int:
+        """See BlockPool."""
+        return len(self.unhashed_free) + self.num_hashed_free
+
+    @property
+    def num_cached_free_blocks(self) -> int:
+        """See BlockPool."""
+        return self.num_hashed_free
+
+    def free_block_queue(self) -> Iterator[int]:
+        """See BlockPool."""
+        yield from reversed(self.unhashed_free)
+        for piece in self.pieces:
+            yield from reversed(piece.blocks)
+
+    def free_contents(self) -> list[Hashable]:
+        """See BlockPool."""
+        contents: list[Hashable] = [None] * len(self.unhashed_free)
+        for piece in self.pieces:
+            if piece.own is None:
+                contents += [self.block_hash[block] for block in reversed(piece.blocks)]
+            else:
+                contents += range(piece.own + len(piece.blocks) - 1, piece.own - 1, -1)
+        return contents
+
+    def _evict_oldest(self, num_blocks: int) -> list[int]:
+        evicted: list[int] = []
+        while (missing := num_blocks - len(evicted)) > 0:
+            piece = self.pieces[0]
+            taken = piece.blocks[: -missing - 1 : -1]
+            del piece.blocks[len(piece.blocks) - len(taken) :]
+            if not piece.blocks:
+                self.pieces.popleft()
+            if piece.own is None:
+                for block in taken:
+                    del self.piece_of[block]
+                self._forget(taken)
+            evicted += taken
+        self.num_hashed_free -= num_blocks
+        if self.hash_log is not None:
+            self.hash_log.append((evicted, False))
+        return evicted
+
+    def num_free(self, blocks: Sequence[int]) -> int:
+        """See BlockPool."""
+        return sum(block in self.piece_of for block in blocks)
+
+    def touch(self, blocks: Sequence[int]) -> None:
+        """See BlockPool."""
+        for block in blocks:
+            piece = self.piece_of.pop(block, None)
+            if piece is not None:
+                piece.blocks.remove(block)
+                self.num_hashed_free -= 1
+            else:
+                self.extra_refs[block] = self.extra_refs.get(block, 0) + 1
+
+    def free_blocks(self, blocks: Sequence[int], num_hashed: int, own: int | None = None) -> None:
+        """See BlockPool; own: see Piece."""
+        self.unhashed_free.extend(blocks[num_hashed:])
+        hashed = list(blocks[:num_hashed])
+        if self.extra_refs:
+            hashed = [block for block in hashed if not self._let_go(block)]
+        if hashed:
+            piece = Piece(hashed, own)
+            self.pieces.append(piece)
+            self.num_hashed_free += len(hashed)
+            if own is None:
+                self.piece_of.update(dict.fromkeys(hashed, piece))
+
+    def name_late(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
+        """Name contents that were noted in hash_log when they were complete."""
+        self._name(blocks, block_hashes)
+
+
+class FastKVCacheManager(KVCacheManager):
+    """A KVCacheManager on such a pool, with the settings of another."""
+
+    def __init__(self, like: KVCacheManager, config: CacheConfig) -> None:
+        super().__init__(config, like.max_model_len, like.full_isl, 0.0)
+        self.watermark_blocks = like.watermark_blocks
+        self.pool = FastBlockPool(config.num_gpu_blocks, config.enable_prefix_caching)
+        self.block_pool = self.pool
+
+    def _is_private(self, request: Request) -> bool:
+        """Whether nobody can find this request's blocks: only itself could, after a preemption."""
+        return not (request.num_preemptions or request.spec.prefix_len or request.spec.hash_size)
+
+    def get_computed_blocks(self, request: Request) -> list[int]:
+        """See KVCacheManager."""
+        return [] if self._is_private(request) else super().get_computed_blocks(request)
+
+    def cache_blocks(self, request: Request, num_tokens: int) -> None:
+        """See KVCacheManager; the names of private blocks are only counted."""
+        if not self._is_private(request):
+            super().cache_blocks(request, num_tokens)
+            return
+        first, last = request.num_cached_blocks, num_tokens // self.block_size
+        if first < last:
+            request.num_cached_blocks = last
+            if self.pool.hash_log is not None:
+                self.pool.hash_log.append((request.block_ids[first:last], True))
+
+    def free(self, request: Request) -> int:
+        """See KVCacheManager; from its first preemption on a request can find its own blocks."""
+        blocks, num_hashed, own = request.block_ids, request.num_cached_blocks, None
+        if num_hashed and self._is_private(request):
+            names = request.block_hashes(0, num_hashed, self.block_size)
+            if request.num_tokens < request.final_num_tokens:
+                self.pool.name_late(blocks[:num_hashed], names)
+            else:
+                own = request.index << 32
+        self.pool.free_blocks(blocks, num_hashed, own)
+        request.block_ids = []
+        request.num_cached_blocks = 0
+        return len(blocks)
