@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
 import joblib
@@ -58,7 +61,8 @@ def _spread(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], w
     closed = threading.Event()
     calls = (joblib.delayed(function)(*task) for task in _until(closed, tasks))
     with _backend(workers) as backend:
-        results = joblib.Parallel(backend=backend, n_jobs=workers.jobs, batch_size=1, return_as=UNORDERED)(calls)
+        with _workers_deaf_to_interrupts():
+            results = joblib.Parallel(backend=backend, n_jobs=workers.jobs, batch_size=1, return_as=UNORDERED)(calls)
         try:
             for result in results:  # noqa: UP028  (with `yield from`, closing this would close `results`,
                 yield result
@@ -68,6 +72,24 @@ def _spread(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], w
             closed.set()
             for _ in results:
                 pass
+
+
+@contextmanager
+def _workers_deaf_to_interrupts() -> Iterator[None]:
+    """Ctrl-C goes to all processes of a terminal; those started in here leave it to this one, which ends them.
+
+    A blocked signal stays blocked in a new process, and comes to this one when the mask is lifted. Workers that were
+    still importing would each print a traceback.
+    """
+    if sys.platform == "win32":  # has no such masks
+        yield
+        return
+    resource_tracker.ensure_running()  # the first worker would start it, and starting it lifts the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _until(closed: threading.Event, tasks: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
