@@ -10,6 +10,7 @@ import difflib
 import importlib
 import os
 import sys
+from typing import Any
 
 from sched.errors import InputError
 
@@ -54,10 +55,11 @@ def dispatch(argv: list[str]) -> int:
         return 0 if argv else 2
     name = argv[0]
     if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, 1) or ["--help"]
-        raise InputError("unknown_command", value=name, limit=near[0])
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        limit = f"the nearest is {near[0]}" if near else f"give one of {', '.join(COMMANDS)}"
+        raise InputError("unknown_command", value=name or "(empty)", limit=limit)
     module = importlib.import_module(f"sched.commands.{name}")
-    parser = argparse.ArgumentParser(prog=f"python -m sched {name}", description=module.__doc__)
+    parser = Parser(prog=f"python -m sched {name}", description=module.__doc__)
     module.add_arguments(parser)
     try:
         args = parser.parse_args(argv[1:])
@@ -65,6 +67,14 @@ def dispatch(argv: list[str]) -> int:
         return 2 if done.code else 0
     status: int = module.run(args)
     return status
+
+
+class Parser(argparse.ArgumentParser):
+    """Like argparse's, which would take no notice of a help that cannot be written."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Write the help. Raises OSError if that cannot be done."""
+        (file or sys.stdout).write(self.format_help())
 
 
 def overview() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sched.config import CacheConfig, SchedulerConfig
 from sched.engine import Engine, Limits, StepArrivals
-from sched.errors import InputError
+from sched.errors import InputError, as_found
 from sched.request import NEVER, RequestSpec
 from sched.timeline import Timeline
 
@@ -47,7 +47,8 @@ def case_requests(case: Case, max_model_len: int, where: str = "case") -> list[R
     for place, given in enumerate(get(case, "requests", list, where)):
         here = f"{where}, request {place}"
         if not isinstance(given, dict):
-            raise InputError("missing_key", where=here, field="requests", limit="an object with id, prompt, output …")
+            limit = "an object with id, prompt, output …"
+            raise InputError("bad_cell", where=where, field=f"requests[{place}]", value=as_found(given), limit=limit)
         spec = _request(given, here)
         if spec.num_prompt_tokens >= max_model_len:
             raise InputError("request_too_long", where=here, field=spec.name, value=spec.num_prompt_tokens,
@@ -64,8 +65,9 @@ def case_requests(case: Case, max_model_len: int, where: str = "case") -> list[R
 
 def _request(given: Case, where: str) -> RequestSpec:
     prompt = _whole(given, "prompt", 1, where)
-    group = _whole(given, "prefix_group", 0, where) if given.get("prefix_group") is not None else None
-    hash_ids = _hash_ids(given, where) if given.get("hash_ids") else ()
+    group = _optional(given, "prefix_group", 0, where)
+    prefix_len, hash_size = _optional(given, "prefix_len", 0, where), _optional(given, "hash_size", 1, where)
+    hash_ids = _hash_ids(given, where) if given.get("hash_ids") is not None else ()
     if group is not None and hash_ids:
         raise InputError("two_prefixes", where=where, field="prefix_group", value=group)
     return RequestSpec(
@@ -74,9 +76,9 @@ def _request(given: Case, where: str) -> RequestSpec:
         max_tokens=_whole(given, "output", 1, where),
         priority=_whole(given, "priority", -(2**31), where) if "priority" in given else 0,
         prefix_group=group,
-        prefix_len=min(_whole(given, "prefix_len", 0, where), prompt) if group is not None else 0,
+        prefix_len=min(prefix_len or _whole(given, "prefix_len", 0, where), prompt) if group is not None else 0,
         hash_ids=hash_ids,
-        hash_size=_whole(given, "hash_size", 1, where) if hash_ids else 0,
+        hash_size=hash_size or _whole(given, "hash_size", 1, where) if hash_ids else 0,
         name=get(given, "id", str, where),
     )
 
@@ -88,20 +90,27 @@ def _hash_ids(given: Case, where: str) -> tuple[int, ...]:
 
 def get(given: Case, key: str, kind: type, where: str) -> Any:
     """A value of an object, of the kind asked for. Raises InputError if it is missing or of another kind."""
-    if not isinstance(given.get(key), kind):
-        words: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+    words: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+    if key not in given:
         raise InputError("missing_key", where=where, field=key, limit=words[kind])
+    if not isinstance(given[key], kind):
+        raise InputError("bad_cell", where=where, field=key, value=as_found(given[key]), limit=words[kind])
     return given[key]
 
 
 def _whole(given: Case, key: str, low: int, where: str, high: int = 2**31 - 1) -> int:
-    value = given.get(key)
     limit = f"{low:,} to {high:,}"
-    if value is None:
+    if key not in given:
         raise InputError("missing_key", where=where, field=key, limit=f"a whole number from {limit}")
+    value = given[key]
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError("not_a_whole_number", where=where, field=key, value=value, limit=limit)
+        raise InputError("not_a_whole_number", where=where, field=key, value=as_found(value), limit=limit)
     return value
+
+
+def _optional(given: Case, key: str, low: int, where: str) -> int | None:
+    """The same, None if it is absent or null; checked even where another key decides that it has no effect."""
+    return None if given.get(key) is None else _whole(given, key, low, where)
 
 
 def run_case(case: Case, where: str = "case", limits: Limits = CASE_LIMITS) -> Timeline:

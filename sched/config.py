@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found
 
 POLICIES = ("fcfs", "priority")
 SEMANTICS = ("0.33.0", "before_full_isl")
@@ -54,10 +54,11 @@ def check_value(spec: dataclasses.Field[Any], value: object) -> None:
     meta = spec.metadata
     if "switch" in meta:
         if not isinstance(value, bool):
-            raise InputError("not_a_switch", field=spec.name, value=value)
+            raise InputError("not_a_switch", field=spec.name, value=as_found(value))
     elif "options" in meta:
         if value not in meta["options"]:
-            raise InputError("unknown_choice", field=spec.name, value=value, limit=", ".join(meta["options"]))
+            shown = value if isinstance(value, str) else as_found(value)
+            raise InputError("unknown_choice", field=spec.name, value=shown, limit=", ".join(meta["options"]))
     elif "low" in meta and not (value is None and spec.default is None):
         _check_number(spec, value)
 
@@ -66,7 +67,8 @@ def _check_number(spec: dataclasses.Field[Any], value: object) -> None:
     meta = spec.metadata
     limit = f"{meta['low']:,} to {meta['high']:,} {meta['unit']}".strip()
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise InputError("not_a_number", field=spec.name, value=value, limit=limit)
+        code = "not_a_number" if meta.get("real") else "not_a_whole_number"
+        raise InputError(code, field=spec.name, value=as_found(value), limit=limit)
     if not meta.get("real") and not isinstance(value, int):
         raise InputError("not_a_whole_number", field=spec.name, value=value, limit=limit)
     if not meta["low"] <= value <= meta["high"]:

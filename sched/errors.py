@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 MESSAGES = {
@@ -23,12 +24,13 @@ MESSAGES = {
     "bad_json": "{where}: not valid JSON ({value}); give one JSON object a line",
     "missing_key": "{where}: {field} is missing; it must be {limit}",
     "no_such_file": "{value}: no such file; {limit}",
-    "unwritable_file": "{where}: cannot be written ({value}); name a file in a folder that exists and is writable",
+    "no_such_directory": "{value}: there is no such directory; {limit}",
+    "unwritable_file": "{where}: cannot be written ({value}); {limit}",
     "same_file": "--out {value}: is the file to be read; give another name",
     "two_prefixes": "{field} = {value}: give a request either prefix_group or hash_ids, not both",
     "not_a_prefix": "{field}: {value} comes after two different ids; an id must stand for a chunk and all before it",
     "no_oracle": "{field} {value}: vLLM's scheduler could not be run ({limit}); see CONTRIBUTING.md for its set-up",
-    "unknown_command": "there is no command {value}; the nearest is {limit}",
+    "unknown_command": "there is no command {value}; {limit}",
     "no_cases": "{where}: holds no case; give a file with one a line",
     "unreadable_file": "{where}: cannot be read ({value}); {limit}",
     "bad_model_config": "config.json: not a JSON object ({value}); give the model's config.json as Hugging Face has it",
@@ -89,3 +91,13 @@ class InputError(ValueError):
 def _again(code: str, parts: dict[str, str]) -> InputError:
     """An error that comes back from another process."""
     return InputError(code, **parts)
+
+
+def as_found(value: object) -> str:
+    """What a JSON file has where another kind is wanted: "8" (a text), null, a list; numbers as they are."""
+    if isinstance(value, str):
+        shown = value if len(value) <= 40 else f"{value[:40]}…"
+        return f"{json.dumps(shown, ensure_ascii=False)} (a text)"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else str(value)

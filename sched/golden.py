@@ -12,7 +12,7 @@ from typing import Any
 from sched import VLLM_VERSION, __version__
 from sched.cases import CASE_LIMITS, Case, get, run_case
 from sched.engine import Limits
-from sched.errors import InputError
+from sched.errors import InputError, as_found
 from sched.request import NEVER
 from sched.snapshot import History
 from sched.timeline import Timeline
@@ -120,7 +120,9 @@ def gold_steps(case: Case, where: str) -> list[Case]:
     """The steps of a golden trace. Raises InputError unless each has every field."""
     steps: list[Case] = get(case, "steps", list, where)
     for place, step in enumerate(steps):
+        if not isinstance(step, dict):
+            raise InputError("bad_cell", where=where, field=f"steps[{place}]", value=as_found(step), limit="an object")
         for field in STEP_FIELDS:
-            if not isinstance(step, dict) or field not in step:
+            if field not in step:
                 raise InputError("missing_key", where=f"{where}, steps[{place}]", field=field, limit="in every step")
     return steps

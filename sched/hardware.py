@@ -14,6 +14,7 @@ from typing import Any
 
 from sched.config import check_fields, choice, real, whole
 from sched.errors import InputError
+from sched.file_access import refuse_special
 from sched.model_config import Model, model_from_config
 
 DATA = Path(__file__).parent / "data"
@@ -163,6 +164,7 @@ def read_model_config(path: str) -> str:
     Raises InputError if there is no such file or it cannot be read.
     """
     limit = "give the path of a Hugging Face config.json"
+    refuse_special(path, limit)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:

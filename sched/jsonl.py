@@ -9,21 +9,25 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sched.errors import InputError
+from sched.file_access import cannot_write, refuse_special, refuse_unwritable
 
 Row = dict[str, Any]
+LIMIT = "give a .jsonl or .jsonl.gz file"
 
 
 def read_lines(path: str) -> Iterator[tuple[int, Row]]:
     """Read a .jsonl or .jsonl.gz file: line numbers and objects. Raises InputError naming the line."""
+    refuse_special(path, LIMIT)
+    opened = gzip.open if path.endswith(".gz") else open
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
+        with opened(path, "rt", encoding="utf-8-sig") as file:  # -sig: editors on Windows begin with a byte-order mark
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, _parse(line, f"{path}, line {number}")
     except FileNotFoundError:
         raise InputError("no_such_file", value=path, limit="give the path of a .jsonl or .jsonl.gz file") from None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError("unreadable_file", where=path, value=error, limit="give a .jsonl or .jsonl.gz file") from error
+        raise InputError("unreadable_file", where=path, value=error, limit=LIMIT) from error
 
 
 def _parse(line: str, where: str) -> Row:
@@ -39,6 +43,7 @@ def _parse(line: str, where: str) -> Row:
 def write_lines(path: str, rows: Iterable[Row]) -> int:
     """Write objects as .jsonl, or .jsonl.gz if the name says so; return how many. Raises InputError if it cannot."""
     count = 0
+    refuse_unwritable(path)
     try:
         with gzip.open(path, "wt") if path.endswith(".gz") else open(path, "w", encoding="utf-8") as file:
             for row in rows:
@@ -47,5 +52,5 @@ def write_lines(path: str, rows: Iterable[Row]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise InputError("unwritable_file", where=path, value=error.strerror or error) from None
+        raise cannot_write(path, error) from None
     return count

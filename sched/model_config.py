@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sched.errors import InputError
+from sched.file_access import refuse_special
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen3_moe")
 WEIGHT_BITS = {"fp8": 8, "gptq": 4, "awq": 4}
@@ -139,10 +140,11 @@ def _parse(source: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     if isinstance(source, Mapping):
         return source
     if isinstance(source, Path):
+        limit = "give the path of a Hugging Face config.json"
+        refuse_special(source, limit)
         try:
             source = source.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            limit = "give the path of a Hugging Face config.json"
             raise InputError("unreadable_file", where=str(source), value=error, limit=limit) from None
     if len(source) > MAX_CONFIG_CHARS:
         raise InputError("out_of_range", field="config.json", value=f"{len(source):,} characters", limit="200,000")

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found
+from sched.file_access import refuse_special
 from sched.hardware import DATA
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ PROFILES = MappingProxyType({path.name: path for path in sorted((DATA / "profile
 """The bundled profiles by name."""
 MAX_FILE_BYTES = 20_000_000
 ATTENTION_COLUMNS = ("prefill_chunk", "kv_prefill", "n_decode", "kv_decode", "time_us")
-LIMIT = "a profile: dense.csv, per_sequence.csv and attention.csv, plain or .gz"
+LIMIT = "a profile is a directory with dense.csv, per_sequence.csv and attention.csv, plain or .gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,9 @@ def read_profile(name: str) -> Profile:
     """
     directory = PROFILES.get(name) or Path(name)
     if not name or not directory.is_dir():
-        limit = f"give a directory, or one of {', '.join(PROFILES)}"
-        raise InputError("no_such_file", field="profile", value=name or "(empty)", limit=limit)
+        limit = f"{LIMIT}; the bundled ones are {', '.join(PROFILES)}"
+        value = f"profile {name or '(empty)'}"
+        raise InputError("no_such_directory", field="profile", value=value, limit=limit)
     about = _about(directory)
     return Profile(
         name=directory.name,
@@ -79,12 +81,14 @@ def read_profile(name: str) -> Profile:
 def _about(directory: Path) -> dict[str, Any]:
     """What profile.json says; else what the profiler's own meta.yaml says of device and model."""
     path, other = directory / "profile.json", directory / "meta.yaml"
+    for one in (path, other):
+        refuse_special(one, LIMIT)
     try:
         if path.exists():
-            about = json.loads(path.read_text(encoding="utf-8"))
+            about = json.loads(path.read_text(encoding="utf-8-sig"))
             return about if isinstance(about, dict) else {}
-        text = other.read_text(encoding="utf-8") if other.exists() else ""
-    except (OSError, ValueError) as error:
+        text = other.read_text(encoding="utf-8-sig") if other.exists() else ""
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError("unreadable_file", where=path.name, value=error, limit=LIMIT) from None
     found = {key: value.strip() for key, value in re.findall(r"(?m)^(gpu|model):(.*)$", text)}
     about = {"device": found.get("gpu", ""), "model": found.get("model", "").rpartition("/")[2]}
@@ -101,7 +105,7 @@ def _overhead(about: Mapping[str, Any]) -> float:
         return 0.0
     if isinstance(found, bool) or not isinstance(found, int | float) or not -1.0 <= found <= 1000.0:
         where, limit = "profile.json", "a number of milliseconds, -1 to 1000"
-        raise InputError("bad_profile", where=where, field="step_overhead_ms", value=found, limit=limit)
+        raise InputError("bad_profile", where=where, field="step_overhead_ms", value=as_found(found), limit=limit)
     return found / 1000
 
 
@@ -125,6 +129,7 @@ def _rows(directory: Path, name: str, columns: tuple[str, ...]) -> Iterator[tupl
 def _text(directory: Path, name: str) -> str:
     plain, packed = directory / name, directory / f"{name}.gz"
     path = plain if plain.exists() else packed
+    refuse_special(path, LIMIT)
     try:
         with path.open("rb") if path == plain else gzip.open(path, "rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -133,7 +138,8 @@ def _text(directory: Path, name: str) -> str:
             raise InputError("bad_profile", where=name, field="size", value="too large", limit=limit)
         return data.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InputError("no_such_file", field="profile", value=plain.name, limit=LIMIT) from None
+        limit = f"{LIMIT}; the bundled ones are {', '.join(PROFILES)}"
+        raise InputError("no_such_file", field="profile", value=f"profile {plain}", limit=limit) from None
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError("unreadable_file", where=path.name, value=error, limit=LIMIT) from None
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found
+from sched.file_access import refuse_special
 from sched.hardware import DATA
 from sched.jsonl import read_lines
 from sched.timeline import Floats
@@ -81,7 +82,7 @@ def read_real_run(name: str) -> RealRun:
     directory = bundled if name and bundled.is_dir() else Path(name)
     if not name or not directory.is_dir():
         limit = f"give {LIMIT}, or one of {', '.join(bundled_runs())}"
-        raise InputError("no_such_file", field="run", value=name or "(empty)", limit=limit)
+        raise InputError("no_such_directory", field="run", value=name or "(empty)", limit=limit)
     meta = _json(directory / "meta.json", required=True)
     rows, left_out = _requests(directory / "requests.jsonl")
     table = np.array(sorted(rows, key=lambda row: row[0]), dtype=np.float64)
@@ -101,13 +102,14 @@ def read_real_run(name: str) -> RealRun:
 
 
 def _json(path: Path, required: bool) -> dict[str, Any]:
+    refuse_special(path, f"a run is {LIMIT}")
     try:
         if not path.exists() and not required:
             return {}
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise InputError("no_such_file", value=path.name, limit=f"a run is {LIMIT}") from None
-    except (OSError, ValueError) as error:
+        raise InputError("no_such_file", value=path, limit=f"a run is {LIMIT}") from None
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError("unreadable_file", where=path.name, value=error, limit=f"a run is {LIMIT}") from None
     if not isinstance(value, dict):
         raise InputError("unreadable_file", where=path.name, value="not a JSON object", limit=f"a run is {LIMIT}")
@@ -119,8 +121,8 @@ Row = tuple[float, float, float, int, int]
 
 def _requests(path: Path) -> tuple[list[Row], int]:
     """(queued, first, last, prompt, output) of each request that was answered, and how many were not."""
-    if not path.is_file():
-        raise InputError("no_such_file", value=path.name, limit=f"a run is {LIMIT}")
+    if not path.exists():
+        raise InputError("no_such_file", value=path, limit=f"a run is {LIMIT}")
     rows, left_out = [], 0
     for number, cells in read_lines(str(path)):
         where = f"{path.name}, line {number}"
@@ -145,7 +147,8 @@ def _time(cells: Mapping[str, Any], name: str, where: str) -> float:
     if name not in cells:
         raise InputError("missing_key", field=name, limit="a time in seconds", where=where)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise InputError("bad_cell", field=name, value=value, limit="a time in seconds, 0 or more", where=where)
+        limit = "a time in seconds, 0 or more"
+        raise InputError("bad_cell", field=name, value=as_found(value), limit=limit, where=where)
     return float(value)
 
 
@@ -154,7 +157,7 @@ def _length(cells: Mapping[str, Any], name: str, where: str) -> int:
     if name not in cells:
         raise InputError("missing_key", field=name, limit=limit, where=where)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_TOKENS:
-        raise InputError("bad_cell", field=name, value=value, limit=limit, where=where)
+        raise InputError("bad_cell", field=name, value=as_found(value), limit=limit, where=where)
     return value
 
 
@@ -162,6 +165,7 @@ def _series(path: Path) -> dict[str, Floats]:
     """The columns of timeseries.csv; {} if there is no such file or it has no rows."""
     if not path.exists():
         return {}
+    refuse_special(path, f"a run is {LIMIT}")
     try:
         text = path.read_bytes()[:MAX_FILE_BYTES].decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

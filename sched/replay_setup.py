@@ -10,7 +10,7 @@ from typing import Any
 from sched.batch import StepTime
 from sched.capacity import estimate_memory, gpu_named
 from sched.config import CacheConfig, SchedulerConfig
-from sched.errors import InputError
+from sched.errors import InputError, as_found
 from sched.hardware import GPUS, MODELS, HardwareConfig, read_model_config
 from sched.measured import measured
 from sched.profile import read_profile
@@ -90,7 +90,7 @@ class _Meta:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             limit = "1 or more"
-            raise InputError("not_a_whole_number", where="meta.json", field=name, value=value, limit=limit)
+            raise InputError("not_a_whole_number", where="meta.json", field=name, value=as_found(value), limit=limit)
         return value
 
     def real(self, name: str, default: float) -> float:
@@ -99,7 +99,7 @@ class _Meta:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-            raise InputError("not_a_number", where="meta.json", field=name, value=value, limit="0 or more")
+            raise InputError("not_a_number", where="meta.json", field=name, value=as_found(value), limit="0 or more")
         return float(value)
 
 

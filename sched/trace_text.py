@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sched.errors import InputError
+from sched.file_access import refuse_special
 
 MAX_UPLOAD_BYTES = 5_000_000
 """Largest upload, packed or not [bytes]."""
@@ -61,6 +62,7 @@ def _checked(data: bytes, name: str) -> bytes:
 
 
 def _file_bytes(path: Path) -> bytes:
+    refuse_special(path, "give the path of a trace")
     try:
         with path.open("rb") as file:
             return file.read(MAX_TEXT_BYTES + 1)

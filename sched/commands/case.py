@@ -6,6 +6,7 @@ import argparse
 
 from sched.case_export import refuse_what_ifs, to_case
 from sched.commands.scenario_options import add_scenario_options, scenario_of
+from sched.file_access import refuse_unwritable
 from sched.jsonl import write_lines
 from sched.simulate import simulate
 
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the scenario and write its case."""
+    refuse_unwritable(args.out)
     scenario, workload = scenario_of(args)
     refuse_what_ifs(scenario.scheduler)
     timeline = simulate(scenario, workload)

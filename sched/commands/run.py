@@ -7,7 +7,7 @@ import json
 import sys
 
 from sched.bench_result import bench_result
-from sched.commands.run_files import write_run
+from sched.commands.run_files import refuse_output, write_run
 from sched.commands.run_text import log_text, report
 from sched.commands.scenario_options import add_scenario_options, scenario_of
 from sched.metrics import per_request, summarize
@@ -28,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate, print, write."""
+    if args.out is not None:
+        refuse_output(args.out)
     scenario, workload = scenario_of(args)
     timeline = simulate(scenario, workload)
     summary, each = summarize(timeline, scenario.targets), per_request(timeline, scenario.targets)
     found, model = verdict(timeline, summary), step_time_of(scenario)
     result = bench_result(timeline, summary, scenario.targets, model.label, str(found))
-    if args.out:
+    if args.out is not None:
         write_run(args.out, timeline, each, result)
     if args.json:
         json.dump(result, sys.stdout, indent=2)

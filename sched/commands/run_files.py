@@ -6,10 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sched.errors import InputError
 from sched.export import events_table, requests_table, steps_table, to_csv, to_records
+from sched.file_access import cannot_write, refuse_unwritable
 from sched.metrics import PerRequest
 from sched.timeline import Timeline
+
+
+def refuse_output(path: str) -> None:
+    """Refuse a place that write_run could not write to, before anything is run. Raises InputError saying why."""
+    refuse_unwritable(path, folder=Path(path).suffix != ".json")
 
 
 def write_run(path: str, timeline: Timeline, each: PerRequest, result: dict[str, Any]) -> None:
@@ -24,11 +29,16 @@ def write_run(path: str, timeline: Timeline, each: PerRequest, result: dict[str,
     try:
         if target.suffix == ".json":
             whole = {"summary": result, **{name: to_records(table) for name, table in tables.items()}}
-            target.write_text(json.dumps(whole), encoding="utf-8")
+            _write(target, json.dumps(whole))
             return
         target.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
-            (target / f"{name}.csv").write_text(to_csv(table), encoding="utf-8", newline="")
-        (target / "summary.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+            _write(target / f"{name}.csv", to_csv(table), newline="")
+        _write(target / "summary.json", json.dumps(result, indent=2) + "\n")
     except OSError as error:
-        raise InputError("unwritable_file", where=path, value=error.strerror or error) from None
+        raise cannot_write(path, error) from None
+
+
+def _write(path: Path, text: str, newline: str | None = None) -> None:
+    refuse_unwritable(path)
+    path.write_text(text, encoding="utf-8", newline=newline)
