@@ -32,10 +32,14 @@ NO_KNOBS = frozenset({"seed", "rows", "classes", "model_config", "profile", "tra
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One knob: the name of a setting, and the values it takes, in the order to show them."""
+    """One knob: the name of a setting, and the values it takes, in the order to show them.
+
+    repeated: values that were typed more than once; they are among `values` once.
+    """
 
     name: str
     values: tuple[Any, ...]
+    repeated: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

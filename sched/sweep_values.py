@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -54,8 +55,9 @@ def _within(name: str, values: Iterable[float]) -> list[Any]:
 
 
 def read_axis(name: str, text: str) -> Axis:
-    """A knob with its values as they are typed: "16, 24, 32".
+    """A knob with its values as they are typed: "16, 24, 32"; each counts once.
 
     Raises InputError if there is no such setting, or a value is not of its kind.
     """
-    return Axis(name, tuple(read_value(name, one.strip()) for one in text.split(",") if one.strip()))
+    counts = Counter(read_value(name, one.strip()) for one in text.split(",") if one.strip())
+    return Axis(name, tuple(counts), tuple(value for value, count in counts.items() if count > 1))

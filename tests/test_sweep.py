@@ -244,11 +244,20 @@ def test_the_command_writes_csv_and_json(tmp_path: Path, capsys: pytest.CaptureF
         (["--values", "1,x"], "max_num_seqs = x"),
         (["--knob", "max_num_seq"], "max_num_seqs"),
         (["--csv", "/no/such/folder/x.csv"], "cannot be written"),
+        (["--values2", "1,2"], "--knob2 = (nothing)"),
+        (["--knob2", "rate"], "--values2 = (nothing)"),
     ],
 )
 def test_bad_input_is_named(extra: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, *extra]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_value_given_twice_is_run_once_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--values", "16,8, 16", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [point["values"]["max_num_seqs"] for point in json.loads(printed.out)["points"]] == [16, 8]
+    assert "note: max_num_seqs: given more than once, run once: 16" in printed.err
 
 
 def test_rows_do_not_depend_on_the_order_in_which_runs_end() -> None:

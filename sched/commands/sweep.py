@@ -15,10 +15,11 @@ from typing import Any
 from sched.commands.scenario_options import add_scenario_options, scenario_and_trace
 from sched.errors import InputError
 from sched.export import to_csv
+from sched.file_access import cannot_write, refuse_unwritable
 from sched.knee import Turn, best, turn
 from sched.measures import MEASURES
 from sched.parallel import ALL_CORES, Workers
-from sched.sweep import Outcome, Row, Sweep, outcomes, plan_sweep, rows
+from sched.sweep import Axis, Outcome, Row, Sweep, outcomes, plan_sweep, rows
 from sched.sweep_table import sweep_table
 from sched.sweep_values import read_axis
 
@@ -56,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     """Make the runs, print the table and where the curve turns."""
     if args.measure not in MEASURES:
         raise InputError("unknown_choice", field="--measure", value=args.measure, limit=", ".join(MEASURES))
-    axes = [read_axis(args.knob, args.values)]
-    if args.knob2:
-        axes.append(read_axis(args.knob2, args.values2))
+    if args.csv:
+        refuse_unwritable(args.csv)
+    axes = _axes(args)
     scenario, trace = scenario_and_trace(args)
     sweep = plan_sweep(scenario, axes, args.seeds, trace)
     done = _with_progress(sweep, Workers(args.jobs, args.dask))
@@ -71,6 +72,20 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(report(sweep, found, args.measure))
     return 0
+
+
+def _axes(args: argparse.Namespace) -> list[Axis]:
+    """One knob or two; what is given twice is said to be run once."""
+    if bool(args.knob2) != bool(args.values2):
+        missing, limit = ("--knob2", "NAME, the knob that --values2 is for") if args.values2 else ("--values2", "A,B,…")
+        raise InputError("bad_text", field=missing, value="(nothing)", limit=limit)
+    pairs = [(args.knob, args.values), *([(args.knob2, args.values2)] if args.knob2 else [])]
+    axes = [read_axis(name, text) for name, text in pairs]
+    for axis in axes:
+        if axis.repeated:
+            values = ", ".join(map(str, axis.repeated))
+            print(f"note: {axis.name}: given more than once, run once: {values}", file=sys.stderr)
+    return axes
 
 
 def _with_progress(sweep: Sweep, workers: Workers) -> list[Outcome]:
@@ -89,7 +104,7 @@ def _write(path: str, sweep: Sweep, found: tuple[Row, ...]) -> None:
     try:
         Path(path).write_text(to_csv(sweep_table(sweep, found)), encoding="utf-8", newline="")
     except OSError as error:
-        raise InputError("unwritable_file", where=path, value=error.strerror or error) from None
+        raise cannot_write(path, error) from None
 
 
 def report(sweep: Sweep, found: tuple[Row, ...], measure: str) -> str:
