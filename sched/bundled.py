@@ -99,9 +99,10 @@ def open_trace(name_or_path: str, seed: int = 0) -> Trace:
     if any(one.name == name_or_path for one in BUNDLED):
         return read_bundled(name_or_path, seed)
     try:
-        return read_trace(Path(name_or_path), seed=seed)
+        return read_trace(Path(name_or_path or "(empty)"), seed=seed)
     except InputError as error:
         if error.code != "no_such_file":
             raise
         names = ", ".join(one.name for one in BUNDLED)
-        raise InputError("no_such_file", value=name_or_path, limit=f"give a path, or one of {names}") from None
+        value = name_or_path or "(empty)"
+        raise InputError("no_such_file", value=value, limit=f"give a path, or one of {names}") from None

@@ -103,15 +103,15 @@ PRESETS = _load()
 
 
 def preset_named(name: str) -> Preset:
-    """The preset of this name. Raises InputError with the nearest name."""
+    """The preset of this name. Raises InputError with all names, the nearest first."""
     if name not in PRESETS:
-        near = difflib.get_close_matches(name, PRESETS, 1, 0.0)[0]
-        raise InputError("unknown_choice", field="preset", value=name, limit=f"{near}, …")
+        near = difflib.get_close_matches(name, PRESETS, len(PRESETS), 0.0)
+        raise InputError("unknown_choice", field="preset", value=name or "(empty)", limit=", ".join(near))
     return PRESETS[name]
 
 
 def preset(name: str) -> Scenario:
-    """The scenario of a preset. Raises InputError with the nearest name."""
+    """The scenario of a preset. Raises InputError with all names, the nearest first."""
     return preset_named(name).scenario
 
 

@@ -106,7 +106,7 @@ def section_of(name: str) -> str:
     """The section of a setting. Raises InputError with the nearest name if there is no such setting."""
     if name not in SETTINGS:
         near = difflib.get_close_matches(name, SETTINGS, 1, 0.0)
-        raise InputError("unknown_field", field=name, limit=near[0])
+        raise InputError("unknown_field", field=name or "(no name)", limit=near[0])
     return SETTINGS[name][0]
 
 

@@ -207,6 +207,13 @@ def test_a_bad_argument_is_named(arguments: list[str], says: str, capsys: pytest
     assert says in printed.err and printed.err.count("\n") == 1
 
 
+def test_a_directory_that_is_not_there_is_said_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["replay", "nope"]) == 2
+    assert "nope: there is no such directory; give a directory with requests.jsonl and" in capsys.readouterr().err
+    assert main(["replay", str(tmp_path)]) == 2
+    assert f"{tmp_path}/meta.json: no such file; a run is a directory with" in capsys.readouterr().err
+
+
 LINE = '{"input_toks": 5, "output_toks": 5, "queued_ts": 1.0, "first_token_ts": 2.0, "last_token_ts": 3.0}'
 
 
@@ -219,7 +226,7 @@ LINE = '{"input_toks": 5, "output_toks": 5, "queued_ts": 1.0, "first_token_ts": 
         ("requests.jsonl", LINE.replace('"input_toks": 5, ', ""), "input_toks is missing"),
         ("requests.jsonl", LINE.replace("1.0", "2.5"), "queued_ts <= first_token_ts"),
         ("requests.jsonl", LINE.replace("1.0", "NaN"), "queued_ts = nan"),
-        ("requests.jsonl", LINE.replace("1.0", '"one"'), "queued_ts = one"),
+        ("requests.jsonl", LINE.replace("1.0", '"one"'), 'queued_ts = "one" (a text)'),
         ("requests.jsonl", LINE + "\n" + LINE.replace('"queued_ts": 1.0, ', ""), "line 2: queued_ts is missing"),
         ("meta.json", "[]", "meta.json"),
         ("meta.json", "{", "meta.json"),
@@ -248,8 +255,8 @@ def test_a_missing_file_is_named(tmp_path: Path, file: str) -> None:
     ("change", "says"),
     [
         ({"engine_kwargs.data_parallel_size": 2, "resolved_config": {}}, "data_parallel_size = 2"),
-        ({"engine_kwargs.max_num_seqs": "many", "resolved_config": {}}, "max_num_seqs = many"),
-        ({"kv_cache.gpu_memory_utilization": "most"}, "gpu_memory_utilization = most"),
+        ({"engine_kwargs.max_num_seqs": "many", "resolved_config": {}}, 'max_num_seqs = "many" (a text)'),
+        ({"kv_cache.gpu_memory_utilization": "most"}, 'gpu_memory_utilization = "most" (a text)'),
         ({"model": None}, "--model"),
         ({"model": "nobody/Nothing-1B"}, "--model"),
         ({"resolved_config.scheduler_config.policy": "lottery"}, "policy = lottery"),

@@ -36,14 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay and print."""
+    real = read_real_run(args.run_dir)
     if not (args.profile or args.gpu):
-        raise InputError(
-            "bad_text", field="replay", value=args.run_dir, limit="RUN_DIR --profile DIR, or RUN_DIR --gpu NAME"
-        )
+        limit = "RUN_DIR --profile DIR, or RUN_DIR --gpu NAME"
+        raise InputError("bad_text", field="replay", value=args.run_dir, limit=limit)
     overhead = args.host_overhead
     if overhead is not None and not -0.001 <= overhead <= 1.0:
         raise InputError("out_of_range", field="--host-overhead", value=overhead, limit="-0.001 to 1 s")
-    real = read_real_run(args.run_dir)
     result = replay(real, setup_of(real, args.profile, args.gpu, args.model, overhead))
     if args.json:
         json.dump(as_json(result), sys.stdout, indent=2)
