@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import gzip
+import importlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +21,7 @@ from sched.__main__ import COMMANDS, main
 from sched.cases import run_case
 from sched.engine import Limits
 from sched.errors import InputError
+from sched.parallel import Workers, in_parallel
 from tests.factories import case
 
 GOOD = case((10, 3), {"prompt": 20, "output": 4, "prefix_group": 0, "prefix_len": 16})
@@ -57,7 +61,8 @@ BAD_VALUES = [
     ("requests.0.output", 10**20), ("requests.0.arrival_step", -1), ("requests.0.arrival_step", 0.5),
     ("requests.0.arrival_step", 2**31 - 1), ("requests.0.priority", "high"), ("requests.0.priority", 10**12),
     ("requests.0.prefix_group", "a"), ("requests.0.prefix_group", [0]), ("requests.1.prefix_len", -3),
-    ("requests.1.prefix_len", None),
+    ("requests.1.prefix_len", None), ("requests.0.prefix_len", "four"), ("requests.0.prefix_len", -1),
+    ("requests.0.hash_size", "eight"), ("requests.0.hash_ids", 0), ("requests.0.hash_ids", ""),
 ]  # fmt: skip
 BAD_HASHES = [
     ("requests.0.hash_ids", "12"), ("requests.0.hash_ids", [1, "2"]), ("requests.0.hash_ids", [-1]),
@@ -76,6 +81,34 @@ def test_a_bad_value_in_a_case_is_named(base: dict[str, Any], place: str, value:
     path.write_text(f"{json.dumps(GOOD)}\n{json.dumps(changed(base, place, value))}\n", encoding="utf-8")
     message = refused(capsys, "trace", str(path), "--out", str(tmp_path / "out.jsonl"))
     assert f"{path}, line 2" in message
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "says"),
+    [
+        ("requests", 3, "requests = 3: must be a list"),
+        ("requests", [3], "requests[0] = 3: must be an object"),
+        ("config", None, "config = null: must be an object"),
+        ("config.max_num_seqs", "8", 'max_num_seqs = "8" (a text): must be a whole number'),
+        ("config.policy", ["fcfs"], "policy = a list: must be one of fcfs, priority"),
+        ("config.async_scheduling", "true", 'async_scheduling = "true" (a text): must be true or false'),
+        ("requests.0.prompt", "8", 'prompt = "8" (a text): must be a whole number'),
+        ("requests.0.id", 7, "id = 7: must be a text"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_shown_with_its_kind_and_with_what_is_wanted(
+    place: str, value: Any, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "case.jsonl"
+    path.write_text(json.dumps(changed(GOOD, place, value)), encoding="utf-8")
+    assert says in refused(capsys, "trace", str(path), "--out", str(tmp_path / "out.jsonl"))
+
+
+@pytest.mark.parametrize("name", ["case.jsonl", "case.jsonl.gz"])
+def test_a_byte_order_mark_is_no_fault(name: str, tmp_path: Path) -> None:
+    path, data = tmp_path / name, json.dumps(GOOD).encode("utf-8-sig")
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    assert main(["trace", str(path), "--out", str(tmp_path / "out.jsonl")]) == 0
 
 
 @pytest.mark.parametrize(
@@ -117,6 +150,33 @@ def test_an_output_that_cannot_be_written_is_refused(
     assert out in refused(capsys, "trace", str(path), "--out", out)
 
 
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        ("no/such/run.json", "the directory no/such does not exist"),
+        ("pyproject.toml/run.json", "pyproject.toml is a file"),
+        ("pyproject.toml", "pyproject.toml is a file); name a directory"),
+        ("", "the name is empty"),
+    ],
+)
+@pytest.mark.usefixtures("nothing_is_run")
+def test_an_output_that_cannot_be_written_is_refused_before_the_run_and_says_why(
+    out: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert says in refused(capsys, "run", "--out", out)
+    if out.endswith(".json"):
+        assert says in refused(capsys, "case", "--out", out)
+        assert says in refused(capsys, "sweep", "--knob", "rate", "--values", "1,2", "--csv", out)
+
+
+@pytest.fixture
+def nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if a command goes on to its run."""
+    for name in ("run", "case", "sweep"):
+        module = importlib.import_module(f"sched.commands.{name}")
+        monkeypatch.setattr(module, "scenario_and_trace" if name == "sweep" else "scenario_of", None)
+
+
 def test_trace_does_not_overwrite_its_own_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "case.jsonl"
     path.write_text(json.dumps(GOOD), encoding="utf-8")
@@ -144,7 +204,12 @@ def test_hash_ids_must_stand_for_all_that_comes_before_them(
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "verify" in refused(capsys, "verfiy")
+    assert "the nearest is verify" in refused(capsys, "verfiy")
+
+
+@pytest.mark.parametrize("name", ["nope", "", "--json"])
+def test_a_command_that_is_like_no_other_is_answered_with_all(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ", ".join(COMMANDS) in refused(capsys, name)
 
 
 def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,3 +281,47 @@ def test_an_output_that_cannot_be_written_is_said_in_one_line() -> None:
 def test_a_number_of_processes_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], jobs: str) -> None:
     message = refused(capsys, "sweep", "--knob", "max_num_seqs", "--values", "16", "--limit", "3", "--jobs", jobs)
     assert f"--jobs = {jobs}" in message and "1 to 1,024" in message
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["trace", "{pipe}", "--out", "out.jsonl"], ["verify", "{pipe}"], ["run", "--workload", "{pipe}"],
+        ["case", "--limit", "3", "--out", "{pipe}"], ["replay", "{folder}", "--gpu", "L4"],
+        ["run", "--set", "profile={folder}"], ["replay", "rtx4090_run", "--gpu", "L4", "--model", "{folder}/m.json"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_named_pipe_is_refused_and_not_waited_for(argv: list[str], tmp_path: Path) -> None:
+    for name in ("pipe", "meta.json", "m.json", "profile.json"):
+        os.mkfifo(tmp_path / name)
+    words = [word.format(pipe=tmp_path / "pipe", folder=tmp_path) for word in argv]
+    command = [sys.executable, "-m", "sched", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert "a named pipe" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_pipe_of_the_shell_is_read(tmp_path: Path) -> None:
+    (tmp_path / "case.jsonl").write_text(json.dumps(GOOD), encoding="utf-8")
+    for source in ("<(cat case.jsonl)", "/dev/stdin < <(cat case.jsonl)"):
+        command = f"PYTHONPATH={Path(__file__).parents[1]} {sys.executable} -m sched trace {source} --out out.jsonl"
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False, timeout=30)
+        assert done.returncode == 0
+
+
+def test_a_help_that_cannot_be_written_is_an_error() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-u", "-m", "sched", "run", "--help"], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False, cwd=Path(__file__).parents[1],
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output cannot be written")
+
+
+def test_worker_processes_leave_an_interrupt_to_the_one_that_started_them() -> None:
+    mask = (signal.SIG_BLOCK, ())
+    masks = in_parallel(signal.pthread_sigmask, [mask, mask], Workers(jobs=2))
+    assert all(signal.SIGINT in blocked for blocked in masks)
+    assert signal.SIGINT not in signal.pthread_sigmask(*mask)
