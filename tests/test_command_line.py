@@ -286,7 +286,7 @@ def test_a_number_of_processes_that_cannot_be_is_refused(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "argv",
     [
-        ["trace", "{pipe}", "--out", "out.jsonl"], ["verify", "{pipe}"], ["run", "--workload", "{pipe}"],
+        ["trace", "{pipe}", "--out", "{folder}/out"], ["verify", "{pipe}"], ["run", "--workload", "{pipe}"],
         ["case", "--limit", "3", "--out", "{pipe}"], ["replay", "{folder}", "--gpu", "L4"],
         ["run", "--set", "profile={folder}"], ["replay", "rtx4090_run", "--gpu", "L4", "--model", "{folder}/m.json"],
     ],
