@@ -1,7 +1,8 @@
 """The fast engine: the same decisions, by leaps over steps in which the same requests decode.
 
-Three ways to make a step, from the quickest:
+The ways to make a step, from the quickest:
 - a leap (leap.py): nobody but decoding requests, and nobody can enter.
+- an ending step (ending.py): the same, but some wait for their last token.
 - a quick step (quick.py): decoding requests and, behind them in the list, a few that compute more than one token or
   just enter; or decoding requests of which the last are thrown out.
 - an exact step: everything else (another victim, a short budget, a held prefill): the reference scheduler decides.
@@ -27,7 +28,7 @@ class FastEngine(QuickEngine):
         if self.scheduler.running:
             if self._leap():
                 return self._limits_met()
-            if self._quick_step():
+            if self._ending_step() or self._quick_step():
                 self.num_steps += 1
                 self.work += len(self.scheduler.running)
                 return self.stuck if self.stuck and self.limits.end_when_stuck else self._limits_met()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from sched.config import CacheConfig
 from sched.decoders import FastRequest
 from sched.output import SchedulerOutput, Stop
+from sched.reasons import SkipReason
 from sched.recorder import Columns, Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
 from sched.request import RequestSpec
 from sched.scheduler import Scheduler
@@ -117,6 +118,26 @@ class FastRecorder(Recorder):
             self._record_catch_ups(row, output)
             self._record_tokens(row, output)
 
+    def ending_step(
+        self, number: int, times: tuple[float, float, float], running: Sequence[FastRequest], num_waiting: int,
+        stop: Stop, skipped: Mapping[FastRequest, SkipReason],
+    ) -> None:  # fmt: skip
+        """Record a step in which all of `running` decode, but for those that are skipped."""
+        row, size = self.num_steps, len(running)
+        decodes = size - len(skipped)
+        self._add_step(
+            (number, *times, size, num_waiting, self.pool.num_free_blocks, self.pool.num_cached_free_blocks,
+             0, decodes, 0, decodes, *stop_columns(stop), 0),
+        )  # fmt: skip
+        for request, reason in skipped.items():
+            self.skips.append(row, request.index, reason)
+        if self.detail:
+            self._begin_run(row)
+            _, _, request_column, computed, tokens = self.runs.columns
+            request_column.extend([member.index for member in running])
+            computed.extend([member.offset + row for member in running])
+            tokens.extend([0 if member in skipped else 1 for member in running])
+
     def _record_mixed(self, row: int, running: Sequence[FastRequest], output: SchedulerOutput) -> None:
         self._begin_run(row)
         _, _, request, computed, tokens = self.runs.columns
@@ -129,11 +150,11 @@ class FastRecorder(Recorder):
         )  # fmt: skip
         tokens.extend([0 if member in skipped else scheduled.get(member, 1) for member in running])
 
-    def grew(self, row: int, requests: Sequence[FastRequest], blocks: Sequence[int]) -> None:
-        """Each of these decoding requests got one block."""
+    def grew(self, rows: Sequence[int], requests: Sequence[FastRequest], blocks: Sequence[int]) -> None:
+        """Each of these decoding requests got one block, in the step of the same place."""
         if self.detail:
             step, request, block = self.blocks.columns
-            step.extend(array("i", [row]) * len(blocks))
+            step.extend(rows)
             request.extend([member.index for member in requests])
             block.extend(blocks)
 

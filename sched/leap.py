@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import cast
 
@@ -33,6 +33,8 @@ class LeapingEngine(Engine):
         decoders: the running requests that just decode; their own numbers are out of date meanwhile.
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
+        names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
+            decode: until then only that request could find them, and it does not look.
         pending_end: async: when the step in flight ends [s].
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
         thrown_out: async: requests preempted in this step whose token is still in flight.
@@ -51,7 +53,9 @@ class LeapingEngine(Engine):
         self.recorder = self.books
         self.model = step_time
         self.block_size = cache.block_size
+        self.pool = self.scheduler.kv_cache_manager.block_pool
         self.caching = cache.enable_prefix_caching
+        self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
         self.decoders = Decoders(cache.block_size)
         self.chunkers: list[FastRequest] = []
@@ -130,25 +134,50 @@ class LeapingEngine(Engine):
 
     def _leap_in_blocks(self, leap: Leap, stop: Stop, budget_left: int) -> None:
         """Give out the blocks, up to the first step that finds too few; the leap ends before it."""
-        pool, size, row = self.scheduler.kv_cache_manager.block_pool, self.block_size, self.num_steps
-        buckets, free = self.decoders.buckets, pool.num_free_blocks
         looks = self.books.detail and stop.head is not None
         looks = looks and stop.reason not in (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
-        shift = 0 if self.is_async else 1
-        self.books.hashed(row)  # by the tokens that arrived since the last step
-        cached = pool.num_cached_free_blocks
+        if looks or self.names_in_time:
+            self._blocks_step_by_step(leap, stop, budget_left, looks)
+        else:
+            self._blocks_at_once(leap)
+
+    def _blocks_at_once(self, leap: Leap) -> None:
+        """The blocks of all steps in one go: they leave the free list in the same order."""
+        pool, size, row, buckets = self.pool, self.block_size, self.num_steps, self.decoders.buckets
+        free, cached = pool.num_free_blocks, pool.num_cached_free_blocks
+        requests: list[FastRequest] = []
+        rows: list[int] = []
         for step in range(len(leap.end)):
             growing = buckets[(row + step) % size]
-            filling = buckets[(row + step + shift) % size] if self.caching else None
             if growing:
                 if len(growing) > free:
                     del leap.end[step:]
-                    return
+                    break
                 free -= len(growing)
+                requests += growing
+                rows += [row + step] * len(growing)
+            leap.free_blocks.append(free)
+        leap.cached_free_blocks = [min(cached, left) for left in leap.free_blocks] if cached else [0] * len(leap.end)
+        if requests:
+            blocks = pool.get_new_blocks(len(requests))
+            for request, block in zip(requests, blocks, strict=True):
+                request.block_ids.append(block)
+            self.books.grew(rows, requests, blocks)
+
+    def _blocks_step_by_step(self, leap: Leap, stop: Stop, budget_left: int, looks: bool) -> None:
+        """The blocks of one step after the other, because something is written down between them."""
+        pool, size, row, buckets = self.pool, self.block_size, self.num_steps, self.decoders.buckets
+        shift = 0 if self.is_async else 1
+        self.books.hashed(row)  # by the tokens that arrived since the last step
+        for step in range(len(leap.end)):
+            growing = buckets[(row + step) % size]
+            if growing:
+                if len(growing) > pool.num_free_blocks:
+                    del leap.end[step:]
+                    return
                 self._grow(row + step, growing)
-            if filling or (growing and self.caching):
-                self._fill(row + step, filling or [])
-                cached = pool.num_cached_free_blocks
+            if self.names_in_time:
+                self._fill(row + step, buckets[(row + step + shift) % size])
             if growing and looks:
                 now_stop = self._blocked(budget_left) or stop
                 if now_stop != stop:
@@ -157,8 +186,8 @@ class LeapingEngine(Engine):
                         leap.stops.append((step, stop))
                     else:
                         leap.stops[0] = (0, stop)
-            leap.free_blocks.append(free)
-            leap.cached_free_blocks.append(cached)
+            leap.free_blocks.append(pool.num_free_blocks)
+            leap.cached_free_blocks.append(pool.num_cached_free_blocks)
 
     def _most_steps(self, row: int, count: int) -> int:
         """How many steps the same requests can make until one gets its last token, or a limit is met."""
@@ -174,17 +203,21 @@ class LeapingEngine(Engine):
 
     def _grow(self, row: int, growing: list[FastRequest]) -> None:
         """Give each of these requests a block."""
-        blocks = self.scheduler.kv_cache_manager.block_pool.get_new_blocks(len(growing))
+        blocks = self.pool.get_new_blocks(len(growing))
         for request, block in zip(growing, blocks, strict=True):
             request.block_ids.append(block)
-        self.books.grew(row, growing, blocks)
+        self.books.grew([row] * len(blocks), growing, blocks)
 
     def _fill(self, row: int, filling: list[FastRequest]) -> None:
         """Name the block that each of these requests fills: it does when the last token in it is known."""
-        known = row + (0 if self.is_async else 1)
-        for request in filling:
-            self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + known)
+        self._name(filling, row + (0 if self.is_async else 1))
         self.books.hashed(row)
+
+    def _name(self, requests: Iterable[FastRequest], row: int) -> None:
+        """Name all blocks that these decoding requests have filled with the tokens known before the step `row`."""
+        if self.caching:
+            for request in requests:
+                self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + row)
 
     def _close_leap(self, leap: Leap) -> None:
         """Write the leap down, and let those finish whose last token it sampled."""
@@ -200,6 +233,7 @@ class LeapingEngine(Engine):
         if self.is_async:
             self.ending = ended
         elif ended:
+            self._name(ended, row)
             self.books.close_tokens(ended, row)
             self._finish(ended, self.now)
         self.work += len(scheduler.running)

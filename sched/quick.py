@@ -10,15 +10,15 @@ from typing import cast
 
 from sched.batch import Batch
 from sched.decoders import FastRequest, place_of
+from sched.ending import EndingEngine
 from sched.engine import batch_of
-from sched.leap import LeapingEngine
 from sched.output import SchedulerOutput, Stop
-from sched.reasons import SkipReason, StopReason
+from sched.reasons import StopReason
 from sched.request import RequestStatus
 from sched.timeline import End
 
 
-class QuickEngine(LeapingEngine):
+class QuickEngine(EndingEngine):
     """An engine that can leap and make quick steps.
 
     Attributes:
@@ -72,12 +72,12 @@ class QuickEngine(LeapingEngine):
             chunks.append((request, num_tokens))
             if budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
-        enough = needed <= scheduler.kv_cache_manager.block_pool.num_free_blocks
+        enough = needed <= self.pool.num_free_blocks
         return chunks if enough or self.takes_last else None
 
     def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
         """Give the decoding requests their blocks, in running order; whoever finds none throws out the last."""
-        buckets, pool = self.decoders.buckets, self.scheduler.kv_cache_manager.block_pool
+        buckets, pool = self.decoders.buckets, self.pool
         growing = buckets[row % self.block_size]
         if len(growing) <= pool.num_free_blocks:
             if growing:
@@ -90,7 +90,7 @@ class QuickEngine(LeapingEngine):
                 if not request.decoding:
                     break
                 self._grow(row, [request])
-        if self.caching:
+        if self.names_in_time:
             self._fill(row, buckets[(row + (0 if self.is_async else 1)) % self.block_size])
 
     def _serve_chunks(self, chunks: list[tuple[FastRequest, int]], output: SchedulerOutput) -> None:
@@ -130,11 +130,8 @@ class QuickEngine(LeapingEngine):
         request.num_computed_tokens = request.offset + row
         request.num_tokens = request.num_computed_tokens + (0 if self.is_async else 1)
         request.num_output_placeholders = 1 if self.is_async else 0
+        self._name([request], row - request.num_output_placeholders)
         self.books.close_tokens([request], row)
-
-    def _why_skipped(self, request: FastRequest) -> SkipReason:
-        out_of_room = request.num_prompt_tokens + request.spec.max_tokens > request.final_num_tokens
-        return SkipReason.MAX_MODEL_LEN if out_of_room else SkipReason.IN_FLIGHT
 
     def _close_quick_step(self, row: int, output: SchedulerOutput) -> None:
         """Time the step, write it down, and apply the output that is due."""
@@ -183,6 +180,7 @@ class QuickEngine(LeapingEngine):
         """The step's tokens appear when it ends."""
         self.now = self.gpu_free_at
         finished = self.decoders.take_endings(row)
+        self._name(finished, row + 1)
         self.books.close_tokens(finished, row + 1)
         for request in sampled:
             request.num_tokens += 1
@@ -218,18 +216,3 @@ class QuickEngine(LeapingEngine):
         self.ending.sort(key=place_of)
         if finished:
             self._finish_async(finished, row, in_flight_end)
-
-    def _finish_async(self, finished: list[FastRequest], row: int, end: float | None) -> None:
-        finished.sort(key=place_of)
-        for request in finished:
-            if self.caching and request.status is RequestStatus.RUNNING:
-                self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + row)
-        self.books.close_tokens(finished, row)
-        self._finish(finished, self.now if end is None else end)
-        if not self.scheduler.has_unfinished_requests():
-            self._drain()
-
-    def _drain(self) -> None:
-        """Nobody is left: the step in flight ends, and nothing is in flight any more."""
-        self.now = max(self.now, self.gpu_free_at)
-        self.pending_end = None

@@ -181,6 +181,7 @@ OFFERED = {
     "profile": ("RTX-PRO-6000_Llama-3.1-8B", "RTX-4090_Llama-3.1-8B"),
     "classes": ("chat:1:50:20:0",),
     "model_config": ("{}",),
+    "ramp_end_rate": STOPS["rate"],
 }
 
 

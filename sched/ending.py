@@ -1,0 +1,72 @@
+"""The step after a last token was sampled, under async scheduling: its request only waits for the token.
+
+Why this is the same as the reference: docs/fast-engine.md.
+"""
+
+from __future__ import annotations
+
+from sched.decoders import FastRequest, place_of
+from sched.leap import LeapingEngine
+from sched.reasons import SkipReason
+from sched.request import RequestStatus
+
+
+class EndingEngine(LeapingEngine):
+    """An engine that can leap and make such steps."""
+
+    def _ending_step(self) -> bool:
+        """Make one step of decodes in which nobody can enter and some wait for their last token; False if it is not."""
+        count = self.decoders.count
+        budget_left = self.scheduler.config.max_num_batched_tokens - count
+        if not self.ending or self.chunkers or not count or budget_left <= 0:
+            return False
+        stop = self._blocked(budget_left)
+        row, size, buckets = self.num_steps, self.block_size, self.decoders.buckets
+        growing = buckets[row % size]
+        line = self._line(count)
+        if stop is None or line is None or len(growing) > self.pool.num_free_blocks:
+            return False
+        if growing:
+            self._grow(row, growing)
+            if self.books.detail and stop.head is not None:
+                stop = self._blocked(budget_left) or stop  # what it lacks
+        if self.names_in_time:
+            self._fill(row, buckets[row % size])
+        start = max(self.now, self.gpu_free_at)
+        self.gpu_free_at = start + (line[0] + line[1] * self.decoders.context(row))
+        skipped = {request: self._why_skipped(request) for request in self.ending}
+        self.books.ending_step(
+            self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop, skipped
+        )
+        self._close_ending_step(row)
+        return True
+
+    def _close_ending_step(self, row: int) -> None:
+        """The tokens of the step before appear; this step is then in flight."""
+        scheduler, in_flight_end = self.scheduler, self.pending_end
+        self.step += 1
+        scheduler._num_executed_steps += 1
+        scheduler._waiting_was_left = len(scheduler.waiting) > 0
+        assert in_flight_end is not None, "it samples the last tokens"
+        self.now = max(self.now, in_flight_end)
+        self.pending_end = self.gpu_free_at
+        finished, self.ending = self.ending, self.decoders.take_endings(row)
+        self._finish_async(finished, row, in_flight_end)
+        self._watch_progress()
+
+    def _why_skipped(self, request: FastRequest) -> SkipReason:
+        out_of_room = request.num_prompt_tokens + request.spec.max_tokens > request.final_num_tokens
+        return SkipReason.MAX_MODEL_LEN if out_of_room else SkipReason.IN_FLIGHT
+
+    def _finish_async(self, finished: list[FastRequest], row: int, end: float | None) -> None:
+        finished.sort(key=place_of)
+        self._name((request for request in finished if request.status is RequestStatus.RUNNING), row)
+        self.books.close_tokens(finished, row)
+        self._finish(finished, self.now if end is None else end)
+        if not self.scheduler.has_unfinished_requests():
+            self._drain()
+
+    def _drain(self) -> None:
+        """Nobody is left: the step in flight ends, and nothing is in flight any more."""
+        self.now = max(self.now, self.gpu_free_at)
+        self.pending_end = None
