@@ -91,7 +91,7 @@ def _kind_of_best(rows: Sequence[Row], known: list[int], measure: str, good: Flo
 
 def _cliff(knob: Sequence[object], values: Floats, more_is_better: bool) -> tuple[int, int] | None:
     """The neighbours between which it gets worse by the largest factor: the good one and the bad one."""
-    if not _is_ordered(knob):
+    if not is_ordered(knob):
         return None
     found: list[tuple[float, int, int]] = []
     for left in range(len(values) - 1):
@@ -103,14 +103,15 @@ def _cliff(knob: Sequence[object], values: Floats, more_is_better: bool) -> tupl
     return (good, bad) if factor >= CLIFF else None
 
 
-def _is_ordered(knob: Sequence[object]) -> bool:
+def is_ordered(knob: Sequence[object]) -> bool:
+    """Whether a knob's values are numbers that grow: only then is there a "before" and a "beyond"."""
     numbers = [value for value in knob if isinstance(value, int | float) and not isinstance(value, bool)]
     return len(numbers) == len(knob) and all(one < other for one, other in pairwise(numbers))
 
 
 def _knee(values: Sequence[object], good: Floats) -> int | None:
     """The place farthest above the line between the ends; None if nothing is far, or the knob has no order."""
-    if len(values) < FEWEST or not _is_ordered(values) or good[0] == good[-1]:
+    if len(values) < FEWEST or not is_ordered(values) or good[0] == good[-1]:
         return None
     x = np.array(values, dtype=np.float64)
     if x[0] > 0 and x[-1] >= SPAN * x[0]:

@@ -95,6 +95,23 @@ def test_a_sweep_that_cannot_be_says_why(query: dict[str, str], language: str) -
     assert app.error and app.selectbox(key="sweep.knob")
 
 
+@pytest.mark.parametrize(("knob", "values"), [("max_num_seqs", "0,2,8"), ("watermark", "nan,0,0.1")])
+def test_a_value_that_cannot_be_does_not_begin_the_sweep_anew(knob: str, values: str) -> None:
+    app = opened("sweep", lang="en", knob=knob, values=values, seeds="1")
+    job = app.session_state["sweep.job"][1]
+    sound(app.run())
+    assert app.session_state["sweep.job"][1] is job and not job.cancelled and len(job.items) == 2
+
+
+def test_a_single_value_makes_no_curve_and_the_page_says_so() -> None:
+    assert "Too few values of max_num_seqs" in said(opened("sweep", lang="en", values="0,8", seeds="1"))
+
+
+def test_words_have_a_best_value_but_no_end() -> None:
+    app = opened("sweep", lang="en", knob="gpu", values="L4,H100-SXM", seeds="1")
+    assert "is best at gpu = H100-SXM" in said(app) and "turning point: it" not in said(app)
+
+
 def test_a_cancelled_sweep_keeps_what_it_has() -> None:
     app = opened("sweep", lang="en", values="2,8", seeds="1")
     _, job = app.session_state["sweep.job"]

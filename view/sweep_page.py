@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Generator
+from collections.abc import Generator, Hashable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from sched.errors import InputError
 from sched.export import to_csv
-from sched.knee import Turn, best, turn
+from sched.knee import Turn, best, is_ordered, turn
 from sched.scenario import Scenario, write_value
 from sched.sweep import Outcome, Row, Sweep, outcomes, plan_sweep, rows
 from sched.sweep_table import sweep_table
@@ -41,24 +42,27 @@ def sweep_page() -> None:
 
 def _sweep(here: Frame) -> None:
     text = here.text
-    head = st.empty()
+    head = st.empty()  # in the same place from the first look to the last, whatever the page has to say
+    head.html(_head(html.escape(text("sweep.title"))))
     try:
         asked = asked_for(here.planned.scenario)
         controls(here.text, asked)
         planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, _trace(here.planned.scenario))
     except InputError as error:
-        head.html(f'<h1 class="shell-verdict">{html.escape(text("sweep.title"))}</h1>')
         controls(here.text, None)
         st.error(error_text(error, text))
         return
     job = _job(planned)
     if job is None:
-        head.html(f'<h1 class="shell-verdict">{html.escape(text("sweep.title"))}</h1>')
         runs = text("sweep.run", n=planned.num_runs)
         st.button(runs, key="sweep.run", on_click=_start, args=(planned,), type="primary")
         return
     every = LOOK if job.running else None
-    st.fragment(_results, run_every=every)(here, planned, asked.measure, job, watched=every is not None)
+    st.fragment(_results, run_every=every)(here, planned, asked.measure, job, head, watched=every is not None)
+
+
+def _head(words: str) -> str:
+    return f'<h1 class="shell-verdict">{words}</h1>'
 
 
 def _trace(scenario: Scenario) -> Trace | None:
@@ -71,10 +75,20 @@ def _trace(scenario: Scenario) -> Trace | None:
 # ---- the runs -------------------------------------------------------------------------------------------------------
 
 
+def _question(planned: Sweep) -> Hashable:
+    """What tells a sweep from another.
+
+    Not the sweep itself: a point that cannot be holds an error, and perhaps a NaN, which equal nothing, and the page
+    would begin the same sweep for ever.
+    """
+    points = tuple(point.scenario or repr(point.values) for point in planned.points)
+    return points, planned.axes[0].name, planned.seeds, planned.trace
+
+
 def _job(planned: Sweep) -> Job[Outcome] | None:
     """The job of this sweep; a small one is begun. One of another sweep is cancelled."""
-    kept: tuple[Sweep, Job[Outcome]] | None = st.session_state.get("sweep.job")
-    if kept is not None and kept[0] == planned:
+    kept: tuple[Hashable, Job[Outcome]] | None = st.session_state.get("sweep.job")
+    if kept is not None and kept[0] == _question(planned):
         return kept[1]
     if kept is not None:
         kept[1].cancel()
@@ -91,7 +105,7 @@ def _start(planned: Sweep) -> None:
 
 def _begin(planned: Sweep) -> Job[Outcome]:
     job: Job[Outcome] = Job(lambda: _generator(planned))
-    st.session_state["sweep.job"] = (planned, job)
+    st.session_state["sweep.job"] = (_question(planned), job)
     return job
 
 
@@ -102,7 +116,9 @@ def _generator(planned: Sweep) -> Generator[Outcome, None, None]:
 # ---- the results ----------------------------------------------------------------------------------------------------
 
 
-def _results(here: Frame, planned: Sweep, measure: str, job: Job[Outcome], *, watched: bool) -> None:
+def _results(
+    here: Frame, planned: Sweep, measure: str, job: Job[Outcome], head: DeltaGenerator, *, watched: bool
+) -> None:  # fmt: skip
     """What is known so far; drawn again and again while runs come in."""
     running = job.running
     if watched and not running:
@@ -110,11 +126,11 @@ def _results(here: Frame, planned: Sweep, measure: str, job: Job[Outcome], *, wa
     found = rows(planned, list(job.items))
     text = here.text
     turned = turn(found, measure) if len(planned.axes) == 1 else None
-    said = _headline(planned, found, measure, turned, text)
+    said = _headline(planned, found, measure, turned, running, text)
     known = turned is not None or (len(planned.axes) == 2 and best(found, measure) is not None)
     if known and len(job.items) < planned.num_runs:
         said = f"{html.escape(text('sweep.so_far'))} {said}"
-    st.html(f'<h1 class="shell-verdict">{said}</h1>')
+    head.html(_head(said))
     _progress(planned, job, running, text)
     if job.error is not None:
         error = job.error
@@ -136,22 +152,25 @@ def _progress(planned: Sweep, job: Job[Outcome], running: bool, text: Text) -> N
         left.caption(text("sweep.cancelled", done=done, all=total))
         right.button(text("sweep.again"), key="sweep.again", on_click=_start, args=(planned,), width="stretch")
     else:
-        st.caption(text("sweep.done", all=total, seeds=len(planned.seeds), seconds=job.seconds))
+        done_words = text("sweep.done", all=total, seeds=len(planned.seeds), seconds=job.seconds)
+        bands = len(planned.seeds) > 1 and len(planned.axes) == 1
+        st.caption(f"{done_words} · {text('sweep.bands')}" if bands else done_words)
 
 
-def _headline(planned: Sweep, found: tuple[Row, ...], measure: str, turned: Turn | None, text: Text) -> str:
+def _headline(
+    planned: Sweep, found: tuple[Row, ...], measure: str, turned: Turn | None, running: bool, text: Text
+) -> str:  # fmt: skip
     """Where it turns, in one sentence; while too little is known, what is being asked."""
     knob, name = planned.axes[0].name, text(f"sweep.measure.{measure}")
-    if len(planned.axes) == 2:
-        place = best(found, measure)
-        if place is None:
-            return html.escape(text("sweep.title"))
-        pairs = zip(planned.axes, found[place].values, strict=True)
+    top = best(found, measure)
+    if turned is None and (len(planned.axes) == 1 or top is None):
+        return html.escape(text("sweep.waiting" if running else "sweep.too_few", knob=knob))
+    if turned is None or (turned.kind == "steady" and not is_ordered(planned.axes[0].values)):
+        assert top is not None, "one point at least is known"
+        pairs = zip(planned.axes, found[top].values, strict=True)
         at = ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
-        value = _shown(measure, found[place].mean(measure), text)
+        value = _shown(measure, found[top].mean(measure), text)
         return html.escape(text("sweep.turn.map", measure=name, at=at, value=value))
-    if turned is None:
-        return html.escape(text("sweep.waiting", knob=knob))
     here, beyond = found[turned.place], found[turned.beyond]
     parts = {"measure": name, "knob": knob, "at": write_value(knob, here.values[0]),
              "beyond": write_value(knob, beyond.values[0]), "fallen": _shown(measure, beyond.mean(measure), text),
@@ -210,7 +229,8 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         values = ", ".join(str(value) for value in row.values)
         st.caption(f"{values}: {error_text(row.refused, text)}")
     left, right = st.columns([5, 1], vertical_alignment="center")
-    left.caption(f"{text('sweep.click')} {text('sweep.method')}")
+    told = ("click_cell",) if len(planned.axes) == 2 else ("click", "method")
+    left.caption(" ".join(text(f"sweep.{one}") for one in (*told, "larger")))
     right.download_button(
         text("tabs.csv"), lambda: to_csv(sweep_table(planned, found)), file_name="sweep.csv", mime="text/csv",
         on_click="ignore", key="sweep.csv", width="stretch",

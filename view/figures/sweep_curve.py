@@ -21,6 +21,12 @@ SCALES = {
     "offered": (1.0, "requests/s"),
 }  # fmt: skip
 """How a number is shown: times so many, in this unit."""
+PLOT, TOP, MARK = 152, 66, 16
+"""Height of a chart's plot, of what is above it (title, curves' names, the mark's words), of the mark's words [px]."""
+NAME_ROOM = 0.085
+"""Values nearer than this share of the axis are not both named."""
+LEVEL, LEANING, WIDE = 36, 92, 40
+"""Room below it for values [px]: side by side, or leaning where they are words of more than WIDE letters in all."""
 LOG_FROM = 30.0
 """From this ratio of its largest to its smallest value on a latency is drawn on a logarithmic axis."""
 
@@ -61,20 +67,22 @@ def sweep_curve(
     data: list[dict[str, Any]] = []
     for line in drawn:
         data += _curve(line, rows, known, x, text, theme)
+    below = LEANING if kind == "category" and max(map(len, x)) * len(x) > WIDE else LEVEL
     shapes, notes = _mark(turned, x, kind, text, theme)
-    axis: dict[str, Any] = {"type": kind, "showgrid": False, "fixedrange": True, **_knob_axis(rows, x, kind)}
+    axis: dict[str, Any] = {
+        "type": kind, "showgrid": False, "fixedrange": True, "ticks": "outside", "ticklen": 5,
+        "tickcolor": "rgba(0,0,0,0)", **_knob_axis(rows, x, kind, below == LEANING),
+    }  # fmt: skip
     return figure(
-        data, theme, height=236, margin={"l": 52, "r": 12, "t": 50, "b": 34}, showlegend=len(drawn) > 1,
-        title={"text": _title(name, text), "font": {"size": 12.5}, "x": 0, "xref": "paper", "y": 0.97},
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom", "itemclick": False,
-                "font": {"size": 11}},
+        data, theme, height=PLOT + TOP + below, margin={"l": 52, "r": 14, "t": TOP, "b": below},
+        showlegend=len(drawn) > 1,
+        title={"text": text(f"sweep.chart.{name}"), "font": {"size": 12.5}, "x": 0, "xref": "paper", "y": 1,
+               "yref": "container", "yanchor": "top", "pad": {"t": 6}},
+        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1 + MARK / PLOT, "yanchor": "bottom",
+                "itemclick": False, "font": {"size": 11}},
         xaxis=axis, yaxis={"fixedrange": True, "rangemode": "tozero", **_scale(drawn, rows, known)},
         shapes=shapes, annotations=notes, hovermode="closest", clickmode="event+select",
     )  # fmt: skip
-
-
-def _title(name: str, text: Text) -> str:
-    return f"{text(f'sweep.chart.{name}')}"
 
 
 def places(values: Sequence[Any]) -> tuple[list[Any], str]:
@@ -86,13 +94,24 @@ def places(values: Sequence[Any]) -> tuple[list[Any], str]:
     return list(values), "log" if low > 0 and high >= SPAN * low else "linear"
 
 
-def _knob_axis(rows: Sequence[Row], x: list[Any], kind: str) -> dict[str, Any]:
+def _knob_axis(rows: Sequence[Row], x: list[Any], kind: str, leaning: bool) -> dict[str, Any]:
     if kind == "category":
-        return {"categoryorder": "array", "categoryarray": x}
+        return {"categoryorder": "array", "categoryarray": x, "tickangle": -45 if leaning else 0}
     ends = [math.log10(value) if kind == "log" else value for value in (min(x), max(x))]
     room = 0.04 * (ends[1] - ends[0])
-    some = x if len(x) <= 8 else [x[place] for place in range(0, len(x), -(-len(x) // 7))]
+    some = _apart(x, kind)
     return {"range": [ends[0] - room, ends[1] + room], "tickvals": some, "ticktext": [f"{value:,g}" for value in some]}
+
+
+def _apart(x: list[Any], kind: str) -> list[Any]:
+    """The values to name: the last and the first, then those that leave room for the names beside them."""
+    at = {value: math.log10(value) if kind == "log" else float(value) for value in x}
+    span = max(at.values()) - min(at.values())
+    named: list[Any] = []
+    for value in (x[-1], x[0], *x[1:-1]):
+        if all(abs(at[value] - at[other]) >= NAME_ROOM * span for other in named):
+            named.append(value)
+    return sorted(named)
 
 
 def _curve(

@@ -38,7 +38,8 @@ def sweep_map(
     good_is_dark = MEASURES[measure].more_is_better
     axis = {"type": "category", "showgrid": False, "fixedrange": True}
     return figure(
-        [cells, _points(names, values, best, good_is_dark, theme)], theme, height=90 + 44 * max(len(names[0]), 4),
+        [cells, _points(names, values, good_is_dark, theme)], theme, shapes=_frame(best, across, theme),
+        height=90 + 44 * max(len(names[0]), 4),
         margin={"l": 64, "r": 12, "t": 44, "b": 46}, showlegend=False, clickmode="event+select",
         title={"text": f"{name} [{unit}]" if unit else name, "font": {"size": 12.5}, "x": 0, "xref": "paper",
                "y": 0.97},
@@ -46,10 +47,17 @@ def sweep_map(
     )  # fmt: skip
 
 
-def _points(names: list[list[str]], values: Sequence[float | None], best: int | None, good: bool, theme: Theme) -> (
-    dict[str, Any]
-):  # fmt: skip
-    """A sign on each cell, to be clicked, with its value; a frame round the best."""
+def _frame(best: int | None, across: int, theme: Theme) -> list[dict[str, Any]]:
+    """A frame round the best cell; on an axis of categories a cell reaches half a step to each side."""
+    if best is None:
+        return []
+    down, right = divmod(best, across)
+    return [{"type": "rect", "x0": right - 0.5, "x1": right + 0.5, "y0": down - 0.5, "y1": down + 0.5,
+             "line": {"color": COLORS[theme]["ink"], "width": 2.4}, "layer": "above"}]  # fmt: skip
+
+
+def _points(names: list[list[str]], values: Sequence[float | None], good: bool, theme: Theme) -> dict[str, Any]:
+    """A sign on each cell, to be clicked, with its value."""
     color, across = COLORS[theme], len(names[1])
     places = [place for place, value in enumerate(values) if value is not None]
     known = [value for value in values if value is not None]
@@ -57,13 +65,11 @@ def _points(names: list[list[str]], values: Sequence[float | None], best: int | 
     shade = [(value - low) / ((high - low) or 1.0) for value in known]
     dark = [(share if good else 1 - share) > DARK for share in shade]
     ink = [color["bg" if one else "ink"] for one in dark]
-    edges = [2.4 if place == best else 0 for place in places]
     return {
         "type": "scatter", "mode": "markers+text", "x": [names[1][place % across] for place in places],
         "y": [names[0][place // across] for place in places], "customdata": [[place] for place in places],
         "text": [_short(value) for value in known], "textfont": {"size": 11.5, "color": ink}, "hoverinfo": "skip",
-        "marker": {"symbol": "square", "size": 40, "color": "rgba(0,0,0,0)", "line": {"width": edges, "color": ink},
-                   "opacity": 1},
+        "marker": {"symbol": "square", "size": 40, "color": "rgba(0,0,0,0)", "opacity": 1},
         "unselected": {"marker": {"opacity": 1}},
     }  # fmt: skip
 
