@@ -1,11 +1,13 @@
 """The Playground: move a slider, watch vLLM's scheduler."""
 
+from view import session
 from view.controls.sidebar import sidebar
 from view.frame import frame
-from view.playground import below, board, header
+from view.playground import FIRST, below, board, header
 
 here = frame("playground")
-run = header(here)
-board(here.language, run)  # the picture before the controls: it is what one waits for
+session.draw_first(FIRST)
+header()
+board()  # the picture before the controls: it is what one waits for
 sidebar(here)
-below(here.language, run)
+below()

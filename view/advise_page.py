@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from sched.advise import Advice, Numbers, Trial, advise_stepwise
 from sched.errors import InputError
@@ -17,7 +18,7 @@ from sched.remedies import KINDS
 from sched.scenario import Scenario
 from sched.server_lines import FromLines, from_lines
 from sched.traces import Trace
-from view import session
+from view import edits, session
 from view.controls.sidebar import sidebar
 from view.frame import Frame, frame
 from view.job import Job, workers
@@ -42,13 +43,18 @@ def advise_page() -> None:
 
 def _advice(here: Frame) -> None:
     text = here.text
+    head = st.empty()  # in the same place while it is tried and when it is known
+    head.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
     _paste(text)
-    asked = st.query_params.get("goal", "throughput")
-    goal = asked if asked in GOALS else "throughput"
+    asked = st.query_params.get("goal", GOALS[0])
+    goal = asked if asked in GOALS else GOALS[0]
     _goal(goal, text)
+    if asked != goal:
+        bad = InputError("unknown_choice", field="goal", value=asked, limit=", ".join(GOALS))
+        st.error(error_text(bad, text))
     job = _job(here.planned.scenario, goal)
     every = LOOK if job.running else None
-    st.fragment(_answer, run_every=every)(here, goal, job, watched=every is not None)
+    st.fragment(_answer, run_every=every)(here, goal, job, head, watched=every is not None)
 
 
 def _goal(goal: str, text: Text) -> None:
@@ -89,7 +95,7 @@ def _read() -> None:
         st.session_state["advise.found"] = error
         return
     st.session_state["advise.found"] = found
-    session.settle(found.scenario)
+    edits.settle(found.scenario)
 
 
 def _report(found: FromLines, text: Text) -> None:
@@ -118,7 +124,7 @@ def _job(scenario: Scenario, goal: str) -> Steps:
     return job
 
 
-def _answer(here: Frame, goal: str, job: Steps, *, watched: bool) -> None:
+def _answer(here: Frame, goal: str, job: Steps, head: DeltaGenerator, *, watched: bool) -> None:
     running = job.running
     if watched and not running:
         st.rerun()
@@ -128,14 +134,21 @@ def _answer(here: Frame, goal: str, job: Steps, *, watched: bool) -> None:
         return
     if running or job.value is None:
         done, total = job.items[-1] if job.items else (0, 1)
-        st.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
         st.progress(done / max(total, 1), text("sweep.progress", done=done, all=total))
         return
     advice: Advice = job.value
-    st.html(f"<style>{_style()}</style>{headline(advice, here.planned.scenario, text)}")
-    seconds = text("advise.tried", tried=advice.tried, seeds=advice.seeds, seconds=job.seconds)
-    st.caption(f"{seconds} · {text(f'shell.times.{here.planned.scenario.hardware.step_time}')}")
+    head.html(f"<style>{_style()}</style>{headline(advice, here.planned.scenario, text)}")
+    st.caption(_basis(here, advice, job.seconds))
     _table(here, advice)
+
+
+def _basis(here: Frame, advice: Advice, seconds: float) -> str:
+    """What the numbers are: of which runs, and why the Playground shows others."""
+    text, scenario = here.text, here.planned.scenario
+    tried = text("advise.tried", tried=advice.tried, seeds=advice.seeds, seconds=seconds)
+    times = text(f"shell.times.{scenario.hardware.step_time}")
+    means = text("advise.means", seeds=advice.seeds, seed=scenario.load.seed) if advice.seeds > 1 else ""
+    return f"{means} {tried} · {times}".strip()
 
 
 @cache
@@ -148,17 +161,21 @@ def headline(advice: Advice, scenario: Scenario, text: Text) -> str:
     head, _ = verdict_words(advice.verdict, advice.before["ttft_p50"], scenario.targets, advice.peak_running, text)
     code = advice.finding.code
     own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
+    own = "knob" if own == "knobs" and len(advice.trials) == 1 else own
     scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
     parts = {**advice.finding.parts, "goal": text(f"advise.goal.{advice.goal}"), "unit": unit}
     parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
-    words = html.escape(text(f"advise.finding.{own}", **parts))
-    return f'<h1 class="shell-verdict">{html.escape(head)}</h1><p class="advise-finding">{words}</p>'
+    words = text(f"advise.finding.{own}", **parts)
+    if own in ("order", "load"):  # what is short is the lesser part of the answer then
+        head, words = text(f"advise.head.{own}", **parts), f"{words} {head}"
+    return f'<h1 class="shell-verdict">{html.escape(head)}</h1><p class="advise-finding">{html.escape(words)}</p>'
 
 
 def _table(here: Frame, advice: Advice) -> None:
     """The remedies by kind, each with a way into the Playground."""
     text = here.text
-    st.html(_row("", text("advise.as_it_is"), "", list(_cells(advice.before)), head=_heads(text)))
+    was = html.escape(text("advise.as_it_is"))
+    st.html(_row(text(f"advise.goal.{advice.goal}"), was, "", list(_cells(advice.before)), head=_heads(text)))
     for kind in KINDS:
         trials = [trial for trial in advice.trials if trial.remedy.kind == kind]
         if trials:
@@ -175,8 +192,10 @@ def _remedy(here: Frame, goal: str, trial: Trial) -> None:
     text, remedy = here.text, trial.remedy
     with st.container(key=f"advise_{remedy.knob}"):
         why = text(f"advise.why.{remedy.knob}")
-        st.html(_row(_gain(goal, trial.gain), remedy.flag, f"{why} {cost(trial, text)}".strip(),
-                     list(_cells(trial.after))))  # fmt: skip
+        if remedy.kind == "order" and goal in ("ttft_p99", "goodput"):
+            why = f"{text('advise.urgent')} {why}"
+        flag, words = f"<code>{html.escape(remedy.flag)}</code>", f"{why} {cost(trial, text)}".strip()
+        st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after))))
         place = session.place()
         changed = here.planned.scenario.replace(**remedy.changes)
         query = encode(Place(changed, place.preset, language=place.language))
@@ -196,11 +215,12 @@ def cost(trial: Trial, text: Text) -> str:
     return " ".join(parts)
 
 
-def _gain(goal: str, gain: float) -> str:
-    """By how much the goal's number changes: a latency falls."""
-    if math.isinf(gain):
+def _shown_gain(goal: str, trial: Trial) -> str:
+    """By how much the goal's number changes: a latency falls. Of another order, the urgent requests' TTFT is meant."""
+    of = "ttft_p99" if trial.remedy.kind == "order" and goal == "goodput" else goal
+    if math.isinf(trial.gain):
         return "+∞"
-    return f"{gain if MEASURES[goal].more_is_better else -gain:+.0%}".replace("-", "−")
+    return f"{trial.gain if MEASURES[of].more_is_better else -trial.gain:+.0%}".replace("-", "−")
 
 
 def _cells(numbers: Numbers) -> Iterator[tuple[str, str]]:
@@ -212,13 +232,14 @@ def _cells(numbers: Numbers) -> Iterator[tuple[str, str]]:
         yield shown, "bad" if name == "preemptions" and value >= 0.5 else ""
 
 
-def _row(gain: str, flag: str, words: str, cells: list[tuple[str, str]], head: list[str] | None = None) -> str:
+def _row(gain: str, what: str, words: str, cells: list[tuple[str, str]], head: list[str] | None = None) -> str:
+    """One row; `what` is HTML. With a head, the gain's place holds what the gains are of."""
     names = head or [""] * len(cells)
     boxes = "".join(
         f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}</div>'
         for name, (value, kind) in zip(names, cells, strict=True)
     )
     return (
-        f'<div class="advise-row"><b>{html.escape(gain)}</b><div class="what"><code>{html.escape(flag)}</code>'
+        f'<div class="advise-row{" head" if head else ""}"><b>{html.escape(gain)}</b><div class="what">{what}'
         f"<p>{html.escape(words)}</p></div>{boxes}</div>"
     )

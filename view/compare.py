@@ -11,9 +11,9 @@ import streamlit as st
 from sched.errors import InputError
 from sched.metrics import Distribution, itl_values
 from sched.tails import Curve, curve
-from sched.twin import Difference, Group, Twin
+from sched.twin import Difference, Group, Score, Twin, score
 from view import session
-from view.compare_controls import controls, pair_asked, side_names
+from view.compare_controls import Asked, controls, pair_asked, side_names
 from view.compare_runs import Pair, pair_of
 from view.compare_stages import stages
 from view.controls.sidebar import sidebar
@@ -33,6 +33,10 @@ TAIL = ("ttft_p99", "itl_p99", "itl_max", "preemptions", "recompute_tax")
 """What is set in the colour of preemption and tail where it gets worse."""
 NOTABLE = 0.005
 """Differences below this share are none."""
+NAMED = 3
+"""Differences named in the headline, for better and for worse."""
+MANIFOLD = 10
+"""From this ratio on a change is said as a multiple."""
 MOST = 8
 """Requests listed that won most, and that lost most."""
 
@@ -49,7 +53,8 @@ def compare() -> None:
 def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
     """The head of the page and both stages; no pair if there cannot be one."""
     text = here.text
-    head = st.container()
+    head = st.empty()
+    head.html(_head(text("compare.title"), ""))
     try:
         asked = pair_asked(here.planned.scenario)
     except InputError as error:
@@ -64,15 +69,50 @@ def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
         st.error(error_text(error, text))
         return None, ("", "")
     names = side_names(asked, here.planned.scenario, text)
-    with head:
-        st.html(f'<h1 class="shell-verdict">{html.escape(parting_words(pair.found, text))}</h1>')
+    why = unchanged_words(pair, asked, text) or parting_words(pair.found, text)
+    style = f"<style>{_style()}</style>"
+    head.html(style + _head(score_words(score(pair.found), names, text), why))
     for side, run in zip(names, pair.runs, strict=True):
         ended = end_text(run.timeline, text)
         if ended:
             st.html(f'<p class="shell-end">{html.escape(f"{side}: {ended}")}</p>')
-    st.html(f"<style>{_style()}</style>{_numbers(pair.found, text)}")
+    _heading(text("compare.side.right"), text("compare.large"), names[1])
+    st.html(_numbers(pair.found, text))
     stages(here, pair, names, by)
     return pair, names
+
+
+def _head(words: str, why: str) -> str:
+    return f'<h1 class="shell-verdict">{html.escape(words)}</h1><p class="compare-why">{html.escape(why)}</p>'
+
+
+def score_words(won: Score, names: tuple[str, str], text: Text) -> str:
+    """Who wins, by what; which side is which by what differs."""
+    parts: dict[str, object] = {"left": names[0], "right": names[1]}
+    if won.won is not None and won.lost is not None:
+        total = next((one for one in (*won.better, *won.worse) if one.name == "throughput"), None)
+        parts |= {"won": won.won.name, "won_left": won.won.left, "won_right": won.won.right, "lost": won.lost.name,
+                  "lost_left": won.lost.left, "lost_right": won.lost.right,
+                  "total": _change(total, text) if total else text("compare.same")}  # fmt: skip
+    parts |= {"better": _list(won.better, text), "worse": _list(won.worse, text)}
+    return text(f"compare.score.{won.code}", **parts)
+
+
+def _list(ones: tuple[Difference, ...], text: Text) -> str:
+    """The weightiest of some differences, in words."""
+    return ", ".join(f"{text(f'sweep.measure.{one.name}')} {_change(one, text, alone=True)}" for one in ones[:NAMED])
+
+
+def unchanged_words(pair: Pair, asked: Asked, text: Text) -> str:
+    """Why both sides decide the same, if the reason is what was asked for; "" if they do not, or it is the load."""
+    left = pair.runs[0]
+    if all(left.scenario.value(name) == value for name, value in asked.changes.items()):
+        return text("compare.parting.nothing")
+    if asked.fork is not None and asked.fork >= left.timeline.num_steps:
+        return text("compare.parting.late", last=left.timeline.num_steps - 1, step=asked.fork)
+    if pair.found.parting is None and score(pair.found).code != "same":
+        return text("compare.parting.times")
+    return ""
 
 
 def parting_words(found: Twin, text: Text) -> str:
@@ -119,18 +159,22 @@ def _short(one: Difference, value: float) -> str:
     number = scaled(one.name, value)
     if number != number:
         return "–"
-    whole = abs(number) >= 100 or one.name == "preemptions"
+    whole = abs(number) >= 100 or one.name in ("preemptions", "unfinished")
     return f"{number:,.0f}" if whole else f"{number:.1f}" if abs(number) >= 10 else f"{number:.2f}"
 
 
-def _change(one: Difference, text: Text) -> str:
+def _change(one: Difference, text: Text, *, alone: bool = False) -> str:
+    """The change from left to right; `alone`: where no value stands beside it, a change from nothing names both."""
     if one.left != one.left or one.right != one.right:
         return ""
     if abs(one.gain) < NOTABLE:
         return text("compare.same")
+    if not one.left and alone:
+        return f"{_short(one, one.left)} → {_short(one, one.right)} {measure_unit(one.name)}".strip()
     if not one.left:
         return text("compare.more" if one.right > one.left else "compare.less")
-    return f"{one.right / one.left - 1:+.0%}".replace("-", "−")
+    ratio = one.right / one.left
+    return f"×{ratio:,.0f}" if ratio >= MANIFOLD else f"{ratio - 1:+.0%}".replace("-", "−")
 
 
 # ---- who won, who lost --------------------------------------------------------------------------------------------
@@ -157,8 +201,9 @@ def below(here: Frame, pair: Pair, names: tuple[str, str]) -> None:
             chart(overlay(name, curves, numbers, names, theme), f"compare.spread.{name}", text("compare.spread"))
 
 
-def _heading(title: str, note: str) -> None:
-    st.html(f'<p class="compare-title">{html.escape(title)}<span>{html.escape(note)}</span></p>')
+def _heading(title: str, note: str, code: str = "") -> None:
+    name = f"<code>{html.escape(code)}</code>" if code else ""
+    st.html(f'<p class="compare-title">{html.escape(title)}{name}<span>{html.escape(note)}</span></p>')
 
 
 def _score(groups: tuple[Group, ...], text: Text) -> str:

@@ -17,6 +17,7 @@ from sched.traces import Trace
 from sched.twin import READY, TWIN_KNOBS, Ready, twin_scenario
 from view import session
 from view.frame import Frame
+from view.notices import error_text
 from view.share import UPLOAD
 from view.text import Text
 
@@ -109,12 +110,17 @@ def controls(here: Frame, asked: Asked | None) -> By:
     with middle:
         _from_step(query.get("fork"), text)
     by: By = "step" if query.get("by") == "step" else "time"
+    if query.get("by", by) not in BYS:
+        bad = InputError("unknown_choice", field="by", value=query["by"], limit=", ".join(BYS))
+        st.error(error_text(bad, text))
     with right:
         st.session_state["compare.by"] = by
         st.segmented_control(
             text("compare.by.label"), BYS, key="compare.by", required=True, on_change=_put_by, width="stretch",
             format_func=lambda one: text(f"compare.by.{one}"),
         )  # fmt: skip
+    if asked is not None and asked.fork is not None:
+        st.caption(text("compare.fork_keeps", step=asked.fork, policy=here.planned.scenario.scheduler.policy))
     return by
 
 

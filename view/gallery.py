@@ -16,6 +16,9 @@ from view.frame import frame
 from view.lesson.words import words
 from view.text import Text
 
+COUNT = "num_preemptions"
+"""Of the numbers that are reported, the one that is no time."""
+
 
 def gallery() -> None:
     """Draw the page."""
@@ -73,20 +76,25 @@ def _compared(one: Card, text: Text) -> str:
     if not one.compared:
         return ""
     rows = "".join(
-        f"<tr><td>{html.escape(_what(row))}</td><td>{_number(row.reported)}</td><td>{_number(row.ours)}</td>"
-        f"<td>{row.ours / row.reported - 1:+.1%}</td></tr>"
+        f"<tr><td>{html.escape(_what(row, text))}</td><td>{_number(row, row.reported)}</td>"
+        f"<td>{_number(row, row.ours)}</td><td>{row.ours / row.reported - 1:+.1%}</td></tr>"
         for row in one.compared
     )
     heads = "".join(f"<th>{html.escape(text(f'gallery.{name}'))}</th>" for name in ("what", "reported", "ours", "off"))
     return f"<table><tr>{heads}</tr>{rows}</table>"
 
 
-def _what(row: Compared) -> str:
-    settings = ", ".join(f"{name} {value:g}" for name, value in row.settings.items())
-    return settings or row.number.replace("_", " ").replace("ttft", "TTFT").replace("tpot", "TPOT").replace(
-        "e2e", "E2E"
-    )
+def _what(row: Compared, text: Text) -> str:
+    """What the number is of, and with which settings if they are others than the preset's."""
+    if row.number == COUNT:
+        settings = ", ".join(f"{name} {value:g}" for name, value in row.settings.items())
+        return text("gallery.preemptions", settings=settings)
+    name, _, part = row.number.partition("_")
+    return text("gallery.mean", name=name.upper()) if part == "mean" else f"{name.upper()} {part}"
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g} s"
+def _number(row: Compared, value: float) -> str:
+    """A number with its unit. Reported and ours have the same, so that they can be compared at a glance."""
+    if row.number == COUNT:
+        return f"{value:,.0f}"
+    return f"{value:.1f} s" if row.reported >= 1 else f"{value * 1e3:.1f} ms"

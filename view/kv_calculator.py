@@ -14,10 +14,12 @@ from sched.errors import InputError
 from sched.hardware import GIB
 from sched.kv_budget import Held, KvBudget, kv_budget
 from sched.presets import DEFAULT_PRESET
-from sched.scenario import SETTINGS, Scenario, read_value, write_value
+from sched.scenario import SETTINGS, Scenario
 from view import session, shell
 from view.controls.stops import STOPS
 from view.frame import Frame, frame
+from view.lesson.unread import unread
+from view.lesson.visit import read_changes, written
 from view.notices import error_text
 from view.share import Place, encode
 from view.text import Text
@@ -40,6 +42,7 @@ def calculator() -> None:
         f'<p class="calc-lead">{html.escape(text("capacity.lead"))}</p>'
     )
     scenario = _scenario()
+    unread(st.session_state[STATE]["notices"], text)
     left, right = st.columns([1, 2], gap="large")
     with left:
         _controls(scenario, text)
@@ -56,9 +59,10 @@ def _style() -> str:
 def _scenario() -> Scenario:
     """What the address says, or what was turned since."""
     query = st.query_params.get("with", "")
-    state = st.session_state.setdefault(STATE, {"changes": {}, "link": "", "error": None})
+    state = st.session_state.setdefault(STATE, {"changes": {}, "link": "", "error": None, "notices": ()})
     if query != state["link"]:
-        state.update(changes=_read(query), link=query, error=None)
+        changes, notices = read_changes(query, _attempt)
+        state.update(changes=changes, link=query, error=None, notices=notices)
     return _with(state["changes"])
 
 
@@ -69,19 +73,12 @@ def _with(changes: dict[str, Any]) -> Scenario:
     return base.replace(max_num_batched_tokens=tokens, max_num_seqs=seqs)
 
 
-def _read(text: str) -> dict[str, Any]:
-    """As many of an address's settings as can be."""
-    changes: dict[str, Any] = {}
-    for pair in text.split(";") if text else ():
-        name, _, value = pair.partition(":")
-        try:
-            wanted = {**changes, name: read_value(name, value)}
-            _with(wanted)
-        except InputError:
-            continue
-        if name in NAMES:
-            changes = wanted
-    return changes
+def _attempt(changes: dict[str, Any]) -> None:
+    """Raises InputError if settings do not go together, or are none of this page's."""
+    for name in changes:
+        if name not in NAMES:
+            raise InputError("unknown_choice", field="with", value=name, limit=", ".join(NAMES))
+    _with(changes)
 
 
 def _turn(name: str) -> None:
@@ -94,9 +91,9 @@ def _turn(name: str) -> None:
     except InputError as error:
         state["error"] = error
         return
-    written = ";".join(f"{one}:{write_value(one, value)}" for one, value in changes.items() if one != "model_config")
-    state.update(changes=changes, link=written, error=None)
-    st.query_params["with"] = written
+    link = written({one: value for one, value in changes.items() if one != "model_config"})
+    state.update(changes=changes, link=link, error=None, notices=())
+    st.query_params["with"] = link
 
 
 def _controls(scenario: Scenario, text: Text) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 from sched.presets import PRESETS, moment_step
 from sched.timeline import Timeline
 from view import session, shell
-from view.frame import Frame
 from view.kpi import kpi
 from view.notices import end_text
 from view.paint import WINDOW, Wish, measure, paint, run_name, window_of
@@ -24,6 +23,8 @@ from view.verdict import verdict
 
 PARTS = ("board", "tabs")
 """What is drawn again when the visitor moves about in a run."""
+FIRST = ("head", "board")
+"""What is drawn first when a control was moved; the rest follows when the browser has painted that."""
 FILE_STEPS = 600
 """Steps in a standalone file."""
 ENTRIES = (
@@ -33,20 +34,27 @@ ENTRIES = (
 """The words of the help panel."""
 
 
-def header(frame: Frame) -> Run:
-    """Where one is, what limits the run, and its numbers; returns the run."""
-    text, place = frame.text, session.place()
+def current() -> Run:
+    """The run of the visitor's scenario, or of the last one that could be planned."""
+    place, planned = session.place(), session.planned()
+    return run(planned, Wish(session.language(), place.preset, place.step, planned.digest))
+
+
+@st.fragment(key="head")
+def header() -> None:
+    """Where one is, what limits the run, and its numbers."""
+    language, place, load = session.language(), session.place(), session.planned().scenario.load
+    text = translator(language)
     crumbs = (
         f"<b>{html.escape(text('shell.product'))}</b>", html.escape(text(f"presets.{place.preset}.title")),
-        html.escape(text("shell.seed", seed=str(frame.planned.scenario.load.seed))),
-        html.escape(text(f"shell.times.{frame.planned.scenario.hardware.step_time}")),
+        html.escape(text("shell.seed", seed=str(load.seed))),
+        html.escape(text(f"shell.times.{session.planned().scenario.hardware.step_time}")),
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center", key="top"):
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
-        _help(text, frame.language)
+        _help(text, language)
     with st.spinner(text("shell.simulating")):
-        wish = Wish(frame.language, place.preset, place.step, frame.planned.digest)
-        done = run(frame.planned, wish)
+        done = current()
     head, attempt = (html.escape(part) for part in verdict(done, text))
     st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
     ended = end_text(done.timeline, text)
@@ -54,7 +62,6 @@ def header(frame: Frame) -> Run:
         st.html(f'<p class="shell-end">{html.escape(ended)}</p>')
     st.html(kpi(done, text))
     shell.hint(text)
-    return done
 
 
 def _help(text: Text, language: str) -> None:
@@ -99,9 +106,9 @@ def _standalone(language: str, done: Run, place: Place) -> str:
 
 
 @st.fragment(key="board")
-def board(language: str, done: Run) -> None:
+def board() -> None:
     """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this and the tabs."""
-    place = session.place()
+    language, done, place = session.language(), current(), session.place()
     token, wish = session.destination()
     last = max(0, done.timeline.num_steps - 1)
     step = min(step_of(place, done) if wish is None else wish, last)
@@ -120,11 +127,12 @@ def board(language: str, done: Run) -> None:
 
 
 @st.fragment(key="tabs")
-def below(language: str, done: Run) -> None:
+def below() -> None:
     """The tabs under the picture; a click in them leads the player to a request or a step.
 
     They follow when the browser has painted the picture; until then they show what they showed.
     """
+    language, done = session.language(), current()
     if session.painted() == name_of(done, language):
         st.session_state["under"] = done.plan
     if "under" not in st.session_state:
@@ -208,7 +216,7 @@ def _lead(step: int) -> None:
 
 def _painted() -> None:
     st.session_state["painted"] = st.session_state["address"]["painted"]
-    session.redraw(["tabs"])
+    session.catch_up(["tabs"])
 
 
 def _wants() -> None:

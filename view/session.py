@@ -1,13 +1,12 @@
 """What does one visitor's page remember? One frozen Scenario is the truth; widgets are copies of it, and so is the URL.
 
-A widget's change is tried at once: together with the refused changes before it, or alone. What cannot be is kept as a
-draft in its widget, with the reason beside it, and the picture stays.
+How a widget changes it: edits.py.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -32,6 +31,7 @@ def open_page() -> None:
     state = st.session_state
     query = st.query_params.to_dict()
     edited = state.pop("edited", False)
+    state["first"], state["behind"] = (), False
     if "place" not in state:
         state["arrived"] = True
     else:
@@ -40,7 +40,7 @@ def open_page() -> None:
     if state["arrived"]:
         _open(query)
     elif edited:
-        _write()
+        write()
 
 
 def _walked() -> bool:
@@ -76,7 +76,7 @@ def seed(key: str, value: Any) -> None:
         state[key] = value
 
 
-def _sent_from_here() -> bool:
+def sent_from_here() -> bool:
     """Whether the browser's address is the present one, or still the one before."""
     query = st.query_params.to_dict()
     return _is_here(query) or same_scenario(query, st.session_state["left"])
@@ -87,7 +87,7 @@ def _is_here(query: Mapping[str, str]) -> bool:
     return same_scenario(query, st.session_state["link"]) or same_scenario(query, encode(place()))
 
 
-def _is_echo(settings: Mapping[str, Any]) -> bool:
+def is_echo(settings: Mapping[str, Any]) -> bool:
     """Whether a change, soon after back, forward or a link, is to what the controls showed shortly before."""
     begin = time.monotonic() - ECHO
     shown = (was for left_at, was in st.session_state["shown"] if left_at > begin)
@@ -103,11 +103,12 @@ def _open(query: dict[str, str]) -> None:
         state["shown"] = ()  # places that were left by back, forward or a link, with the time
     state["place"], state["notices"] = opened.place, opened.notices
     state["link"], state["left"], state["left_at"] = query, query, 0.0
-    _forget()
+    forget()
     go_to(opened.place.step)
 
 
-def _write() -> None:
+def write() -> None:
+    """Write the place into the address; the browser gets it with the next elements."""
     state = st.session_state
     query = encode(state["place"])
     if not same_scenario(query, state["link"]):
@@ -117,7 +118,8 @@ def _write() -> None:
         st.query_params.from_dict({**query, **pages_own})
 
 
-def _forget() -> None:
+def forget() -> None:
+    """Drop what was tried and cannot be."""
     st.session_state["drafts"] = {}  # setting -> refused value
     st.session_state["typed"] = {}  # setting -> text that cannot be read
     st.session_state["errors"] = {}
@@ -152,12 +154,25 @@ def destination() -> tuple[str, int | None]:
 def redraw(parts: Sequence[str]) -> None:
     """Callback's end: draw only some fragments again, unless the same message also led to another address.
 
-    A rerun of fragments takes the place of the whole page's, which is the one that follows back, forward and links.
+    Then the whole page must run: it is what follows back, forward and links.
     """
     query = st.query_params.to_dict()
     _acknowledge(query)
     if _is_here(query):
         st.rerun(list(parts))
+    st.rerun()
+
+
+def draw_first(parts: Sequence[str]) -> None:
+    """Name the fragments that a page draws by themselves when a control was moved, before all else."""
+    st.session_state["first"] = tuple(parts)
+
+
+def catch_up(parts: Sequence[str]) -> None:
+    """Callback's end, when the browser has painted: draw these fragments, or the page if it is behind the picture."""
+    if st.session_state["behind"]:
+        st.rerun()
+    redraw(parts)
 
 
 def painted() -> str:
@@ -190,85 +205,10 @@ def choose_language(chosen: str) -> None:
 
 def choose_preset(name: str) -> None:
     """Callback: start from a preset, at its moment."""
-    _forget()
+    forget()
     st.session_state["notices"] = ()
     move(scenario=PRESETS[name].scenario, preset=name, step=None, selected=None)
     go_to(None)
-
-
-def change(**settings: Any) -> None:
-    """Callback: try to change settings; what cannot be becomes a draft with its error.
-
-    What only echoes the page before the last arrival is nobody's wish: the browser had not drawn the controls yet.
-    """
-    state = st.session_state
-    if not _sent_from_here() or _is_echo(settings) or all(draft(name) == value for name, value in settings.items()):
-        return
-    drafts = {**state["drafts"], **settings}
-    state["edited"] = True
-    for attempt in (drafts, settings):
-        try:
-            scenario = place().scenario.replace(**attempt)
-        except InputError as error:
-            refused = error
-            continue
-        state["drafts"] = {name: value for name, value in drafts.items() if name not in attempt}
-        state["errors"] = {name: one for name, one in state["errors"].items() if name in state["drafts"]}
-        move(scenario=scenario)
-        return
-    state["drafts"] = drafts
-    state["errors"] = {**state["errors"], **dict.fromkeys(settings, refused)}
-
-
-def change_text(name: str, key: str, read: Callable[[str], Any]) -> None:
-    """Callback: try what was typed; text that cannot be read stays, with the reason."""
-    state = st.session_state
-    typed = state[key]
-    try:
-        value = read(typed)
-    except InputError as error:
-        state["typed"] = {**state["typed"], name: typed}
-        refuse(name, error)
-        return
-    state["typed"] = {one: kept for one, kept in state["typed"].items() if one != name}
-    refuse(name, None)
-    change(**{name: value})
-
-
-def settle(scenario: Scenario) -> None:
-    """Callback: this scenario, as a whole; drafts are dropped."""
-    _forget()
-    move(scenario=scenario)
-
-
-def refuse(name: str, error: InputError | None) -> None:
-    """Remember why something was refused; None forgets it."""
-    kept = {one: why for one, why in st.session_state["errors"].items() if one != name}
-    st.session_state["errors"] = kept if error is None else {**kept, name: error}
-
-
-def count(name: str) -> int:
-    """How often a table was edited: part of its key, so that it starts anew from what was taken over."""
-    return int(st.session_state.get("counts", {}).get(name, 0))
-
-
-def bump(name: str) -> None:
-    """Count an edit of a table."""
-    st.session_state["counts"] = {**st.session_state.get("counts", {}), name: count(name) + 1}
-
-
-def draft(name: str) -> Any:
-    """What a setting's widget shows: what was typed or refused if there is such a thing, else the scenario's value."""
-    for kept in (st.session_state["typed"], st.session_state["drafts"]):
-        if name in kept:
-            return kept[name]
-    return place().scenario.value(name)
-
-
-def error_of(name: str) -> InputError | None:
-    """Why a setting's value was refused, or cannot be run."""
-    found: InputError | None = st.session_state["errors"].get(name)
-    return found
 
 
 def upload(trace: Trace | None) -> None:

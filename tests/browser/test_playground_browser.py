@@ -96,6 +96,31 @@ def test_a_slider_changes_the_picture_and_the_address_and_a_reload_gives_the_sam
         assert blocks(page) == "17"
 
 
+def test_the_controls_follow_the_picture(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        command = page.locator("[data-testid=stSidebar] [data-testid=stCode]").first
+        reset = page.get_by_role("button", name="Reset")
+        for wanted in ("17", "33", "65"):  # one after the other: the page may be behind when the next one comes
+            press(page, "ArrowRight")
+            until(page, lambda wanted=wanted: query(page).get("num_gpu_blocks") == wanted)  # type: ignore[misc]
+        until(page, lambda: "--num-gpu-blocks-override 65" in command.inner_text())
+        expect(reset).to_be_enabled()
+        page.locator("[data-testid=stSidebar] [data-testid=stPopoverButton]").first.click()
+        page.wait_for_selector("[data-testid=stPageLink] a")
+        links = page.locator("[data-testid=stPageLink] a").evaluate_all("all => all.map(a => a.href)")
+        assert [link for link in links if "num_gpu_blocks=65" in link], "also the way to other pages"
+
+
+def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + SMALL) as page:
+        wrong = page.evaluate("""() => {
+            const {findArrayAttributes: quick, quickened: slow} = Plotly.PlotSchema;
+            const traces = document.querySelector(".js-plotly-plot")._fullData;
+            return traces.filter(trace => String(quick(trace)) !== String(slow(trace))).length;
+        }""")
+        assert wrong == 0
+
+
 def test_nothing_moves_while_a_change_is_calculated(chromium: Browser, address: str) -> None:
     with visit(chromium, address + SMALL) as page:
         at = """() => { const box = s => document.querySelector(s).getBoundingClientRect();

@@ -10,7 +10,7 @@ from sched.errors import InputError
 from sched.flags import parse_command
 from sched.scenario import SETTINGS, read_value, write_value
 from sched.serve_line import not_in_serve_line, serve_line
-from view import session
+from view import edits, session
 from view.controls.widgets import title
 from view.notices import error_text, limit_text
 from view.run import Plan
@@ -38,7 +38,7 @@ def paste(text: Text) -> None:
         for sentence in report[1]:
             st.caption(sentence)
     for name in SETTINGS:
-        problem = session.error_of(name) if report is not None else None
+        problem = edits.error_of(name) if report is not None else None
         if problem is not None:
             st.error(error_text(problem, text))
 
@@ -53,7 +53,7 @@ def _read() -> None:
     settings: dict[str, Any] = dict(found.settings)
     if settings:
         typed = "num_gpu_blocks" in settings
-        session.change(**settings, **({"pool": "typed_in"} if typed else {}))
+        edits.change(**settings, **({"pool": "typed_in"} if typed else {}))
     st.session_state["command_report"] = (len(found.settings), found.notes)
 
 
@@ -65,12 +65,12 @@ def everything(text: Text) -> None:
         {"name": name, "value": write_value(name, scenario.value(name)), "limit": limit_text(_limit(name), text)}
         for name in SETTINGS
     ]
-    key = f"w.all.{session.count('all')}"
+    key = f"w.all.{edits.count('all')}"
     st.data_editor(
         rows, key=key, hide_index=True, height=320, disabled=("name", "limit"), on_change=_edit, args=(key,),
         column_config={name: text(f"controls.all_{name}") for name in ("name", "value", "limit")},
     )  # fmt: skip
-    problem = session.error_of("all")
+    problem = edits.error_of("all")
     if problem is not None:
         st.error(error_text(problem, text))
 
@@ -84,13 +84,13 @@ def _limit(name: str) -> str:
 
 def _edit(key: str) -> None:
     names = list(SETTINGS)
-    edits = {names[row]: cells["value"] for row, cells in st.session_state[key]["edited_rows"].items()}
-    session.bump("all")
-    session.refuse("all", None)
+    typed = {names[row]: cells["value"] for row, cells in st.session_state[key]["edited_rows"].items()}
+    edits.bump("all")
+    edits.refuse("all", None)
     try:
-        settings = {name: read_value(name, value or "") for name, value in edits.items()}
+        settings = {name: read_value(name, value or "") for name, value in typed.items()}
         scenario = session.place().scenario.replace(**settings)
     except InputError as error:
-        session.refuse("all", error)
+        edits.refuse("all", error)
         return
-    session.settle(scenario)
+    edits.settle(scenario)

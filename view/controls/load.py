@@ -12,7 +12,7 @@ from sched.load import TableRow, read_classes
 from sched.load_text import format_classes
 from sched.trace_text import MAX_UPLOAD_BYTES
 from sched.traces import read_trace
-from view import session
+from view import edits, session
 from view.controls.stops import STOPS
 from view.controls.widgets import area, number, pick, show_error, slide, title
 from view.notices import error_text
@@ -91,7 +91,7 @@ def _length(side: str, text: Text) -> None:
 def _table(text: Text) -> None:
     """The hand-made requests; each edit is taken over at once."""
     rows = [row._asdict() for row in session.place().scenario.load.rows] or [NEW_ROW._asdict()]
-    key = f"w.rows.{session.count('rows')}"
+    key = f"w.rows.{edits.count('rows')}"
     st.caption(text("controls.rows_title"))
     st.data_editor(
         rows, key=key, num_rows="dynamic", hide_index=True, height=240, on_change=_edit_rows, args=(key, rows),
@@ -109,8 +109,8 @@ def _edit_rows(key: str, rows: list[dict[str, Any]]) -> None:
     edited = [{**row, **delta["edited_rows"].get(index, {})} for index, row in enumerate(rows)]
     kept = [row for index, row in enumerate(edited) if index not in delta["deleted_rows"]]
     added = [{**NEW_ROW._asdict(), **row} for row in delta["added_rows"]]
-    session.bump("rows")
-    session.change(rows=tuple(_row({**NEW_ROW._asdict(), **row}) for row in [*kept, *added]))
+    edits.bump("rows")
+    edits.change(rows=tuple(_row({**NEW_ROW._asdict(), **row}) for row in [*kept, *added]))
 
 
 def _row(cells: dict[str, Any]) -> TableRow:
@@ -138,7 +138,7 @@ def _upload(text: Text) -> None:
         text("controls.upload"), key="w.upload", on_change=_read_upload, help=text("controls.upload_help"),
         max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
     )  # fmt: skip
-    problem = session.error_of("upload")
+    problem = edits.error_of("upload")
     if problem is not None:
         st.error(error_text(problem, text))
 
@@ -146,13 +146,13 @@ def _upload(text: Text) -> None:
 def _read_upload() -> None:
     """Callback: the file becomes the load; it stays in this session."""
     file = st.session_state["w.upload"]
-    session.refuse("upload", None)
+    edits.refuse("upload", None)
     if file is None:
         return
     data = file.getvalue()
     try:
         session.upload(read_trace(data, file.name))
     except InputError as error:
-        session.refuse("upload", error)
+        edits.refuse("upload", error)
         return
-    session.change(trace=upload_name(data), source="trace")
+    edits.change(trace=upload_name(data), source="trace")

@@ -1,4 +1,4 @@
-"""How is one setting shown and changed? One function a kind of widget; they all write back through session.change.
+"""How is one setting shown and changed? One function a kind of widget; they all write back through edits.change.
 
 Each widget has its value twice: in the session, which sends it to a widget that shows another one, and as its default,
 because a run that is cut short sends nothing, and the browser then begins with the default and says so in every
@@ -15,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from sched.scenario import SETTINGS
-from view import session
+from view import edits, session
 from view.notices import error_text
 from view.text import Text
 
@@ -25,7 +25,7 @@ UNTRANSLATED = frozenset({"gpu", "model", "kv_cache_dtype", "profile", "linear_o
 
 def slide(name: str, text: Text, stops: Sequence[float]) -> None:
     """A slider over stops that suit the setting; the present value is one of them even if it is none."""
-    value = session.draft(name)
+    value = edits.draft(name)
     options = sorted(set(stops))
     if value not in options:
         insort(options, value)
@@ -42,7 +42,7 @@ def number(name: str, text: Text, step: float | None = None) -> None:
     kind: Callable[[Any], Any] = float if meta.get("real") else int
     st.number_input(
         text(f"controls.{name}.label"), kind(meta["low"]), kind(meta["high"]), key=_seed(name), help=_help(name, text),
-        step=step, on_change=_commit, args=(name,), value=session.draft(name),
+        step=step, on_change=_commit, args=(name,), value=edits.draft(name),
         format="%g" if meta.get("real") else None,
     )  # fmt: skip
     _below(name, text)
@@ -51,7 +51,7 @@ def number(name: str, text: Text, step: float | None = None) -> None:
 def pick(name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None) -> None:
     """A list to choose from; `called` says what an option is called if the strings do not."""
     called = called or _namer(name, text)
-    options, value = options or SETTINGS[name][1].metadata["options"], session.draft(name)
+    options, value = options or SETTINGS[name][1].metadata["options"], edits.draft(name)
     st.selectbox(
         text(f"controls.{name}.label"), options, options.index(value) if value in options else 0,
         key=_say(_seed(name), called), format_func=called, help=_help(name, text), on_change=_commit, args=(name,),
@@ -63,7 +63,7 @@ def segment(name: str, text: Text, *, label: bool = True) -> None:
     """A few words side by side."""
     st.segmented_control(
         text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=_seed(name), required=True,
-        default=session.draft(name), format_func=_namer(name, text), help=_help(name, text) if label else None,
+        default=edits.draft(name), format_func=_namer(name, text), help=_help(name, text) if label else None,
         on_change=_commit, args=(name,), label_visibility="visible" if label else "collapsed", width="stretch",
     )  # fmt: skip
     _below(name, text)
@@ -72,7 +72,7 @@ def segment(name: str, text: Text, *, label: bool = True) -> None:
 def toggle(name: str, text: Text) -> None:
     """A switch."""
     st.toggle(
-        text(f"controls.{name}.label"), session.draft(name), key=_seed(name), help=_help(name, text),
+        text(f"controls.{name}.label"), edits.draft(name), key=_seed(name), help=_help(name, text),
         on_change=_commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
@@ -80,12 +80,12 @@ def toggle(name: str, text: Text) -> None:
 
 def area(name: str, text: Text, read: Callable[[str], Any], write: Callable[[Any], str]) -> None:
     """A box for longer text, read by `read`, which raises InputError."""
-    value = session.draft(name)
+    value = edits.draft(name)
     key, shown = f"w.{name}", value if isinstance(value, str) else write(value)
     session.seed(key, shown)
     st.text_area(
         text(f"controls.{name}.label"), shown, key=key, help=_help(name, text), height=90,
-        on_change=session.change_text, args=(name, key, read),
+        on_change=edits.change_text, args=(name, key, read),
     )  # fmt: skip
     _below(name, text)
 
@@ -105,7 +105,7 @@ def fold(key: str, text: Text, draw: Callable[[], None], *, opened: bool = False
 
 def show_error(name: str, text: Text) -> None:
     """Why the setting's value was refused, under its widget."""
-    error = session.error_of(name)
+    error = edits.error_of(name)
     late = session.plan_error()
     if error is None and late is not None and late.parts["field"] == name:
         error = late
@@ -127,7 +127,7 @@ def _help(name: str, text: Text) -> str:
 def _seed(name: str) -> str:
     """Give a widget the scenario's value; its key."""
     key = f"w.{name}"
-    session.seed(key, session.draft(name))
+    session.seed(key, edits.draft(name))
     return key
 
 
@@ -142,7 +142,7 @@ def _say(key: str, called: Callable[[Any], str]) -> str:
 def _commit(name: str) -> None:
     value = st.session_state[f"w.{name}"]
     if value is not None or SETTINGS[name][1].default is None:
-        session.change(**{name: value})
+        edits.change(**{name: value})
 
 
 def _namer(name: str, text: Text) -> Callable[[Any], str]:

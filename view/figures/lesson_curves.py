@@ -14,7 +14,7 @@ Words = Callable[[str], str]
 
 
 def load_curve(loads: Sequence[float], runs: Sequence[Summary], words: Words, theme: Theme) -> Figure:
-    """x: arrival rate [req/s]; y: throughput [tok/s]; right y: p99 of TTFT [s]."""
+    """x: arrival rate [requests/s]; y: throughput [tokens/s]; right y: p99 of TTFT [s]."""
     tail = [one.ttft.p99 for one in runs]
     return _two(
         loads, runs, tail, (words("load_axis"), words("throughput_axis"), words("tail_axis")), theme, "linear", []
@@ -22,12 +22,13 @@ def load_curve(loads: Sequence[float], runs: Sequence[Summary], words: Words, th
 
 
 def seqs_curve(seqs: Sequence[int], runs: Sequence[Summary], words: Words, theme: Theme) -> Figure:
-    """x: max_num_seqs; y: throughput [tok/s], its peak named; right y: preemptions."""
+    """x: max_num_seqs; y: throughput [tokens/s], its peak named; right y: preemptions."""
     lost = [one.num_preemptions for one in runs]
     top = peak([one.output_throughput for one in runs])
     label = words("peak").format(n=seqs[top], throughput=runs[top].output_throughput)
     note = {
         "x": top, "y": runs[top].output_throughput, "text": label, "showarrow": False, "yshift": 14,
+        "xanchor": "right", "xshift": 24,  # to the left of the peak, where the other curve is low
         "font": {"size": 11.5, "color": COLORS[theme]["ink"]},
     }  # fmt: skip
     names = (words("seqs_axis"), words("throughput_axis"), words("preempted_axis"))

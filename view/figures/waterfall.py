@@ -25,8 +25,8 @@ def split_bars(splits: Sequence[tuple[str, Split]], text: Text, theme: Theme) ->
     top = max((split.e2e for _, split in splits), default=1.0)
     labels = [_beside(row, label, split, text, theme) for row, (label, split) in enumerate(splits)]
     return figure(
-        data, theme, barmode="stack", height=72 * len(splits) + 78, bargap=0.7,
-        margin={"l": 8, "r": 8, "t": 8, "b": 58},
+        data, theme, barmode="stack", height=72 * len(splits) + 104, bargap=0.7,
+        margin={"l": 8, "r": 8, "t": 8, "b": 84},
         xaxis={"title": {"text": text("tabs.axis.since_arrival"), "standoff": 2}, "range": [0, top * 1.02],
                "fixedrange": True},
         yaxis={"visible": False, "range": [len(splits) - 0.6, -0.85], "fixedrange": True},

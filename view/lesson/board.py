@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -32,14 +33,15 @@ KEY = "lesson_player"
 @st.fragment(key="lesson_board")
 def board(here: Here) -> None:
     """Draw it. The player's reports (which steps it lacks) rerun only this."""
+    step = step_of(here)
     if not here.visit.embedded:
         if not here.visit.present:
             controls(here)
         words(
             "lesson_chips", chips(here), current=here.visit.moment, keys=here.visit.present,
-            on_go=lambda name: _go(here, name), on_walk=lambda by: _walk(here, by),
+            places=(visits.token(), step, _home(here)), on_go=lambda name: _go(here, name),
+            on_walk=lambda by: _walk(here, by),
         )  # fmt: skip
-    step = step_of(here)
     first = _first_step(here, step)
     mode: Mode = "embed" if here.visit.embedded else "present" if here.visit.present else "page"
     player(payload(here, first, WINDOW), key=KEY, goto=(visits.token(), step), mode=mode, on_want=_wants)
@@ -48,7 +50,12 @@ def board(here: Here) -> None:
 
 
 def step_of(here: Here) -> int:
-    """The step that the visit leads to: its moment's, or where the lesson opens."""
+    """The step that the visit leads to: the address's, or its moment's, or where the lesson opens."""
+    step = here.visit.step
+    return _home(here) if step is None else min(step, here.played.timeline.num_steps - 1)
+
+
+def _home(here: Here) -> int:
     moment = here.lesson.moment(here.visit.moment)
     timeline = here.played.timeline
     return find(moment.rule if moment else here.lesson.opens, timeline) or 0
@@ -93,13 +100,14 @@ def _caption(here: Here, done: Run) -> Caption:
     """The footer of saved pictures."""
     text, visit = here.text, here.visit
     times = text(f"shell.times.{done.scenario.hardware.step_time}")
-    query = f"?lang={here.language}" + (f"&moment={visit.moment}" if visit.moment else "")
+    query = {"lang": here.language, "moment": visit.moment, "with": visits.written(visit.changes)}
+    link = f"{here.lesson.name}?{urlencode({name: value for name, value in query.items() if value})}&step={{step}}"
     label = f" · {here.plain(f'moments.{visit.moment}.label')}" if visit.moment else ""
     return Caption(
         title=here.plain("title") + label,
         scenario=f"vLLM 0.33.0 · {times} · {done.workload.source}",
         seed=text("shell.seed", seed=str(done.scenario.load.seed)),
-        link=f"{here.lesson.name}{query}",
+        link=link,
         file=here.lesson.name,
     )
 

@@ -53,7 +53,7 @@ def _numbers(of: Summary, text: Text) -> list[tuple[str, str]]:
     return [
         (text("lesson.preemptions"), f"{of.num_preemptions:,}"),
         (text("lesson.tax"), f"{of.recompute_tax:.1%}"),
-        (text("lesson.throughput"), f"{of.output_throughput:,.0f} tok/s"),
+        (text("lesson.throughput"), f"{of.output_throughput:,.0f} {text('kpi.per_second')}"),
         (text("lesson.ttft"), _span(of.ttft.p99)),
         (text("lesson.stall"), _span(of.itl.max)),
     ]

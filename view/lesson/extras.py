@@ -68,6 +68,7 @@ def _where_time_went(here: Here) -> None:
     chart(split_bars(splits, text, theme), "lesson.splits", text("tabs.latency.where"))
     intervals = intervals_of(keep(done, ("lives",), lambda: lives(done.timeline)), worst)
     spec = cascade(done.timeline, intervals, losses_of(done.timeline, worst), -1.0, text, theme)
+    st.html(f'<div class="lesson-words"><h3>{html.escape(splits[1][0])}</h3></div>')
     chart(spec, "lesson.cascade", name)
 
 
@@ -76,7 +77,10 @@ def _costs(here: Here) -> None:
     title(here, "costs")
     head = (here.raw("costs_of"), *(here.raw("costs_tokens").format(n=f"{n:,}") for n in COST_TOKENS))
     rows = [
-        (f"{gpu} · {model}", *(_cost(victim_cost(gpu, model, tokens), here) for tokens in COST_TOKENS))
+        (
+            f'<span class="whole">{gpu} ·</span> <span class="whole">{model}</span>',
+            *(_cost(victim_cost(gpu, model, tokens), here) for tokens in COST_TOKENS),
+        )
         for gpu, model in COST_OF
     ]
     st.html(table(head, rows))
@@ -109,7 +113,7 @@ def _kinds(here: Here) -> None:
                     f"{fields[mine + 'e2e_mean']:.1f} s",
                     f"{fields[mine + 'preemptions']:,}",
                     f"{fields[mine + 'stall']:.2f} s",
-                    f"{fields[prefix + 'throughput']:,.0f} tok/s" if kind == "chat" else "",
+                    f"{fields[prefix + 'throughput']:,.0f} {here.text('kpi.per_second')}" if kind == "chat" else "",
                 )
             )
     names = ("setting", "kind", "ttft", "e2e", "preemptions", "stall", "throughput")

@@ -17,6 +17,7 @@ from view.lesson.extras import EXTRAS
 from view.lesson.handout import handout
 from view.lesson.here import Here, fields_of, pages, run_of
 from view.lesson.question import question
+from view.lesson.unread import unread
 from view.lesson.words import words
 from view.prose import line, prose
 from view.share import Place, encode
@@ -35,6 +36,7 @@ def lesson(name: str) -> None:
         begun.planned,
     )  # fmt: skip
     st.html(f"<style>{_style()}</style>")
+    unread(visit.notices, begun.text)
     draw = _embedded if visit.embedded else _presented if visit.present else _page
     draw(here)
 
@@ -81,7 +83,8 @@ def _presented(here: Here) -> None:
 def _embedded(here: Here) -> None:
     """For other people's pages: the stage, and where it is from."""
     moment = f"&moment={here.visit.moment}" if here.visit.moment else ""
-    address = f"{here.lesson.name}?lang={here.language}{moment}"
+    step = "" if here.visit.step is None else f"&step={here.visit.step}"
+    address = f"{here.lesson.name}?lang={here.language}{moment}{step}"
     title, whole = html.escape(here.plain("title")), html.escape(here.text("lesson.whole"))
     st.html(
         "<style>[data-testid=stSidebar],[data-testid=stExpandSidebarButton]{display:none}</style>"
@@ -119,7 +122,7 @@ def _tools(here: Here) -> None:
     """Take it along: link, printable summary, offline file, frame for a blog."""
     text = here.text
     with st.popover(text("lesson.share")):
-        shell.copy_button(text)
+        shell.copy_button(text, _query(here))
         st.caption(text("lesson.link_help"))
         st.download_button(
             text("lesson.handout"), lambda: handout(here), file_name=f"{here.lesson.name}.html", mime="text/html",

@@ -1,13 +1,14 @@
 """Where in a lesson is this visitor? At a moment, with some settings turned; the address says so, so links can.
 
-`moment` is the sentence they clicked (none: where the lesson opens), `with` what they turned, `present` the presenter's
-view. The Playground's scenario is another thing and stays as it was.
+`moment` is the sentence they clicked (none: where the lesson opens), `with` what they turned, `step` where the playhead
+rests if that is not the moment's own step (words.js keeps it), `present` the presenter's view. The Playground's
+scenario is another thing and stays as it was.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,8 @@ class Visit:
         changes: the settings that were turned.
         variant: the variant that the moment is in.
         scenario: what is played: the variant, with the changes.
+        step: the step that the address leads to; None = the moment's.
+        notices: what of the address could not be read.
         chosen: the option that was chosen as the answer; "" before.
         present, embedded: how the page is looked at.
     """
@@ -39,6 +42,8 @@ class Visit:
     changes: Mapping[str, Any]
     variant: str
     scenario: Scenario
+    step: int | None
+    notices: tuple[InputError, ...]
     chosen: str
     present: bool
     embedded: bool
@@ -59,16 +64,16 @@ def visit(lesson: Lesson) -> Visit:
     variant = moment.variant if moment else BASE
     scenario = lesson.variants[variant].replace(**state["changes"])
     return Visit(
-        state["moment"], state["changes"], variant, scenario, state["answers"].get(lesson.name, ""),
-        st.query_params.get("present") == "1", bool(st.context.is_embedded),
+        state["moment"], state["changes"], variant, scenario, state["step"], state["notices"],
+        state["answers"].get(lesson.name, ""), st.query_params.get("present") == "1", bool(st.context.is_embedded),
     )  # fmt: skip
 
 
 def go(lesson: Lesson, moment: str) -> None:
     """Callback: lead the playhead to a moment, in the run that it is about."""
     if moment == "" or lesson.moment(moment):
-        _move(moment, {})
-        st.session_state[STATE]["count"] += 1
+        st.session_state[STATE].update(step=None, count=st.session_state[STATE]["count"] + 1)
+        _move(moment, {}, stay=False)
 
 
 def walk(lesson: Lesson, by: int) -> None:
@@ -116,33 +121,58 @@ def _address() -> tuple[str, str]:
 
 
 def _open(lesson: Lesson, query: tuple[str, str]) -> None:
-    """Read an address; what it cannot mean is left out."""
+    """Read an address; what it cannot mean is left out and noted."""
     state = st.session_state[STATE]
     moment = lesson.moment(query[0])
     base = lesson.variants[moment.variant if moment else BASE]
-    state.update(moment=query[0] if moment else "", changes=_read(base, query[1]), link=query)
-    state["count"] += 1
+    changes, notices = read_changes(query[1], lambda wanted: base.replace(**wanted))
+    if query[0] and not moment:
+        names = ", ".join(one.name for one in lesson.moments)
+        notices = (InputError("unknown_choice", field="moment", value=query[0], limit=names), *notices)
+    step = st.query_params.get("step", "")  # what is no number has been noted with the rest of the link
+    state.update(
+        moment=query[0] if moment else "", changes=base.replace(**changes).differences(base), link=query,
+        step=int(step) if step.isascii() and step.isdigit() and len(step) < 9 else None, notices=notices,
+        count=state["count"] + 1,
+    )  # fmt: skip
 
 
-def _read(base: Scenario, text: str) -> dict[str, Any]:
+def read_changes(
+    text: str, attempt: Callable[[dict[str, Any]], object]
+) -> tuple[dict[str, Any], tuple[InputError, ...]]:
+    """Settings written as name:value;name:value, as many as go together, and why the others do not.
+
+    attempt: raises InputError if settings do not go together.
+    """
     changes: dict[str, Any] = {}
-    for pair in text.split(";") if text else ():
+    notices: list[InputError] = []
+    for pair in text.split(";"):
         name, _, value = pair.partition(":")
-        try:
-            changes |= base.replace(**changes, **{name: read_value(name, value)}).differences(base)
-        except (InputError, TypeError):  # TypeError: named twice
+        if not pair.strip():
             continue
-    return changes
+        try:
+            wanted = {**changes, name: read_value(name, value)}
+            attempt(wanted)
+        except InputError as error:
+            notices.append(error)
+        else:
+            changes = wanted
+    return changes, tuple(notices)
 
 
-def _move(moment: str, changes: Mapping[str, Any]) -> None:
+def written(changes: Mapping[str, Any]) -> str:
+    """Settings as `read_changes` reads them."""
+    return ";".join(f"{name}:{write_value(name, value)}" for name, value in changes.items())
+
+
+def _move(moment: str, changes: Mapping[str, Any], *, stay: bool = True) -> None:
+    """stay: whether the playhead stays at the step where it rests."""
     state = st.session_state[STATE]
     state["left"], state["left_at"] = state["link"], time.monotonic()
-    state["moment"], state["changes"] = moment, dict(changes)
-    written = ";".join(f"{name}:{write_value(name, value)}" for name, value in changes.items())
-    state["link"] = (moment, written)
-    for name, value in (("moment", moment), ("with", written)):
-        if value:
-            st.query_params[name] = value
-        elif name in st.query_params:
-            del st.query_params[name]
+    state.update(moment=moment, changes=dict(changes), notices=(), link=(moment, written(changes)))
+    own = {"moment": moment, "with": written(changes)}
+    gone = own if stay else (*own, "step")
+    query = {name: text for name, text in st.query_params.to_dict().items() if name not in gone}
+    query |= {name: text for name, text in own.items() if text}
+    if query != st.query_params.to_dict():  # all at once: each change makes an entry in the browser's history
+        st.query_params.from_dict(query)

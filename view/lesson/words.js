@@ -1,4 +1,5 @@
-// Prose with buttons: data-go leads the playhead to a moment, data-set turns settings. In the presenter's view the arrow
+// Prose with buttons: data-go leads the playhead to a moment, data-set turns settings. The moments' chips also keep the
+// address's `step` (as shell/address.js does in the Playground: without an entry in the history). In the presenter's view the arrow
 // keys (and a presenter's clicker: Page Up and Page Down) walk through the moments.
 const KEY = Symbol.for("lesson-words")
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }
@@ -12,15 +13,26 @@ function show(state, data) {
     state.box.innerHTML = data.html
     state.html = data.html
   }
-  if (state.token !== data.current) state.step = undefined
-  state.token = data.current
+  const [token, step, home] = data.places ?? []
+  if (state.token !== token) state.step = step
+  Object.assign(state, { token, home, current: data.current })
   mark(state)
+  remember(state)
+}
+
+// Where the playhead rests, in the address; nothing if the address leads there anyway.
+function remember(state) {
+  if (state.home === undefined) return
+  const url = new URL(window.location.href)
+  if (state.step === state.home) url.searchParams.delete("step")
+  else url.searchParams.set("step", state.step)
+  if (url.search !== window.location.search) window.history.replaceState(window.history.state, "", url)
 }
 
 // The moment that the playhead rests on; of several in one step the one that was asked for.
 function mark(state) {
   const chips = [...state.box.querySelectorAll("[data-step]")]
-  let current = state.token
+  let current = state.current
   if (state.step !== undefined && chips.length) {
     const here = chips.filter(chip => Number(chip.dataset.step) === state.step).map(chip => chip.dataset.go)
     current = here.includes(current) ? current : here[0]
@@ -55,6 +67,7 @@ function start(parent) {
   state.rest = event => {
     state.step = event.detail
     mark(state)
+    remember(state)
   }
   state.press = event => {
     if (!state.keys || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return

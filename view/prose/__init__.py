@@ -21,6 +21,9 @@ from view.text import filled
 PROSE = Path(__file__).parent
 INLINE = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|\[(?P<words>[^]]+)\]\((?P<target>[^)]+)\)")
 
+JOINER = "\u2060"
+"""Keeps what stands on its two sides on one line."""
+
 
 @cache
 def prose(language: str, lesson: str) -> Mapping[str, Any]:
@@ -91,6 +94,8 @@ def _inline(text: str, pages: Mapping[str, str]) -> str:
     for match in INLINE.finditer(text):
         parts += [html.escape(text[end : match.start()]), _marked(match, pages)]
         end = match.end()
+        if text[end : end + 1].strip():  # a line may end behind a button, but not between it and its full stop
+            parts.append(JOINER)
     return "".join([*parts, html.escape(text[end:])]).replace("\n", " ")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -38,10 +38,13 @@ def address(run: str, on_painted: Callable[[], None]) -> None:
     )  # fmt: skip
 
 
-def copy_button(text: Text) -> None:
-    """A button that copies the address."""
+def copy_button(text: Text, query: Mapping[str, str] | None = None) -> None:
+    """A button that copies the address.
+
+    query: what is added to an address without a version; None = the Playground's place.
+    """
     words = {name: text(f"shell.address.{name}") for name in ("copy", "copied", "failed")}
-    _copy(key="copy", data={"query": encode(session.place()), "words": words})
+    _copy(key="copy", data={"query": encode(session.place()) if query is None else query, "words": words})
 
 
 def hint(text: Text) -> None:
