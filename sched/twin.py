@@ -21,6 +21,13 @@ from sched.timeline import Floats, Ints, Timeline
 SAME_SHARE, SAME_SECONDS = 0.01, 0.001
 """A request's latency is the same if it differs by less than this share of the left one, or less than so many [s]."""
 
+WEIGHT = (
+    "unfinished", "throughput", "goodput", "ttft_p99", "itl_p99", "preemptions", "ttft_p50", "itl_max", "recompute_tax",
+)  # fmt: skip
+"""What decides who wins, the weightiest first."""
+NOTABLE, SAME_TOTAL, ORDER_GAIN = 0.03, 0.05, 0.3
+"""What differs less wins nothing. It is order if the throughput differs by no more and a class waits so much less."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -66,6 +73,24 @@ class Twin:
     e2e: Floats
     ttft_groups: tuple[Group, ...]
     e2e_groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Who wins.
+
+    Attributes:
+        code: "right" or "left" (better in something, worse in nothing), "mixed", "same", or "order": the throughput
+            stays, and one class waits much less at another's cost, so it is not capacity that is short.
+        better, worse: what the right one is better and worse in, the weightiest first.
+        won, lost: for "order" the class that gains most in TTFT, and the one that loses most.
+    """
+
+    code: str
+    better: tuple[Difference, ...]
+    worse: tuple[Difference, ...]
+    won: Group | None = None
+    lost: Group | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +169,26 @@ def differences(left: Summary, right: Summary) -> tuple[Difference, ...]:
         Difference(name, ours[name], theirs[name], measure.gain(ours[name], theirs[name]))
         for name, measure in MEASURES.items()
     )
+
+
+def score(found: Twin) -> Score:
+    """Who wins, by the numbers of WEIGHT that differ by more than NOTABLE."""
+    by_name = {one.name: one for one in found.numbers}
+    numbers = [by_name[name] for name in WEIGHT if not math.isnan(by_name[name].gain)]
+    better = tuple(one for one in numbers if one.gain > NOTABLE)
+    worse = tuple(one for one in numbers if one.gain < -NOTABLE)
+    ranked = sorted((one for one in found.ttft_groups if one.num_requests), key=_saved)
+    if len(ranked) > 1 and abs(by_name["throughput"].gain) <= SAME_TOTAL:
+        lost, won = ranked[0], ranked[-1]
+        if _saved(won) >= ORDER_GAIN and _saved(lost) < -NOTABLE:
+            return Score("order", better, worse, won, lost)
+    code = ("mixed" if worse else "right") if better else "left" if worse else "same"
+    return Score(code, better, worse)
+
+
+def _saved(group: Group) -> float:
+    """By what share a class's mean latency is shorter on the right."""
+    return 1 - group.right / group.left if group.left else 0.0
 
 
 def groups(names: Sequence[str], left: Floats, right: Floats) -> tuple[Group, ...]:

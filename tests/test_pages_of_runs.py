@@ -147,6 +147,26 @@ def test_advice_says_what_kind_of_problem_it_is(preset: str, goal: str, count: s
     assert words in said(app)
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "means over 3 runs"), ("ko", "실행 3번의 평균")])
+def test_advice_says_that_its_numbers_are_means_and_why_the_playground_differs(language: str, words: str) -> None:
+    told = said(opened("advise", lang=language, num_requests="80"))
+    assert words in told and "Playground" in told and "seed 0" in told
+
+
+def test_if_it_is_order_the_headline_says_so_and_whose_gain_it_is() -> None:
+    told = said(opened("advise", lang="en", preset="chat_against_batch", goal="goodput", num_requests="120"))
+    headline = told.partition("</h1>")[0]
+    assert "order, not capacity" in headline and "limit this run" not in headline
+    row = told[: told.index("--scheduling-policy priority")].rpartition('<div class="advise-row">')[2]
+    assert "−" in row and "p99 TTFT of the most urgent requests; the columns are of all" in told
+
+
+def test_one_change_is_not_called_some() -> None:
+    app = opened("advise", lang="en", preset="kv_runs_out", num_requests="300")
+    assert len([link for link in app.get("page_link") if "kv_cache_dtype" in str(link.proto)]) == 1
+    assert "One change improves Throughput" in said(app)
+
+
 def test_another_goal_is_another_question() -> None:
     app = opened("advise", lang="en")
     before = app.session_state["advise.job"][1]
@@ -205,9 +225,41 @@ def test_a_change_of_nothing_parts_never() -> None:
     assert "to the very end" in said(app)
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "Order, not capacity"), ("ko", "용량이 아니라 순서")])
+def test_the_headline_answers_whether_it_is_order_or_capacity(language: str, words: str) -> None:
+    ready = READY["policy"]
+    app = opened("compare", lang=language, preset=ready.preset, twin=write_changes(ready.right), num_requests="120")
+    assert words in said(app) and "policy priority" in said(app)
+
+
+def test_the_headline_says_which_side_wins_and_which_is_which() -> None:
+    assert "Right (max_num_seqs 8)" in said(opened("compare", lang="en", twin="max_num_seqs=8"))
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [({"twin": "max_num_seqs=4", "fork": "900000"}, "before the change in step 900,000"),
+     ({"twin": ""}, "nothing is changed on the right"), ({"twin": "max_num_seqs=256"}, "nothing is changed"),
+     ({"twin": "max_num_seqs=4", "fork": "200"}, "policy fcfs")],
+)  # fmt: skip
+def test_a_comparison_without_a_difference_says_why(query: dict[str, str], words: str) -> None:
+    assert words in said(opened("compare", lang="en", **query))
+
+
+def test_runs_that_differ_in_time_alone_are_not_said_to_be_the_same() -> None:
+    app = opened("compare", lang="en", preset="smallest_preemption", num_requests="", twin="gpu=L4")
+    assert "only the times of the steps differ" in said(app) and "Nobody wins" not in said(app)
+
+
+@pytest.mark.parametrize(("page", "query"), [("compare", {"by": "x"}), ("advise", {"goal": "x"})])
+def test_a_choice_that_is_none_is_named_and_the_page_goes_on(page: str, query: dict[str, str]) -> None:
+    app = opened(page, lang="en", **query)
+    assert any("= x" in one.value for one in app.error) and "<h1" in said(app)
+
+
 def test_a_fork_is_compared_from_its_step_on() -> None:
     app = opened("compare", lang="en", twin="max_num_seqs=4", fork="200", num_requests="40")
-    assert "(from step 200)" in said(app)
+    assert "max_num_seqs 4 from step 200 on" in said(app)
     assert not app.error
 
 
@@ -220,7 +272,7 @@ def test_a_fork_is_compared_from_its_step_on() -> None:
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_a_comparison_that_cannot_be_says_why(query: dict[str, str], language: str) -> None:
     app = opened("compare", lang=language, **query)
-    assert app.error and app.selectbox(key="compare.knob")
+    assert app.error and app.selectbox(key="compare.knob") and "<h1" in said(app)
 
 
 def test_another_knob_starts_with_a_value_that_differs() -> None:
