@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -55,9 +56,13 @@ def _within(name: str, values: Iterable[float]) -> list[Any]:
 
 
 def read_axis(name: str, text: str) -> Axis:
-    """A knob with its values as they are typed: "16, 24, 32"; each counts once.
+    """A knob with its values as they are typed: "16, 24, 32"; each counts once, and numbers stand in their order.
+
+    A curve over numbers in another order would run back and forth, and would have no ends.
 
     Raises InputError if there is no such setting, or a value is not of its kind.
     """
     counts = Counter(read_value(name, one.strip()) for one in text.split(",") if one.strip())
-    return Axis(name, tuple(counts), tuple(value for value, count in counts.items() if count > 1))
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in counts)
+    values = sorted(counts, key=lambda value: (math.isnan(value), value)) if numbers else list(counts)
+    return Axis(name, tuple(values), tuple(value for value, count in counts.items() if count > 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,13 @@ def test_a_value_that_cannot_be_does_not_begin_the_sweep_anew(knob: str, values:
     job = app.session_state["sweep.job"][1]
     sound(app.run())
     assert app.session_state["sweep.job"][1] is job and not job.cancelled and len(job.items) == 2
+
+
+def test_values_typed_in_any_order_make_one_curve() -> None:
+    app = opened("sweep", lang="en", values="16,-1,2,8", seeds="1")
+    assert app.text_input(key="sweep.values").value == "-1,2,8,16"
+    spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert spec["data"][0]["x"] == [2, 8, 16] == spec["layout"]["xaxis"]["tickvals"]
 
 
 def test_a_single_value_makes_no_curve_and_the_page_says_so() -> None:

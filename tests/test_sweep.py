@@ -256,7 +256,7 @@ def test_bad_input_is_named(extra: list[str], words: str, capsys: pytest.Capture
 def test_a_value_given_twice_is_run_once_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COMMAND, "--values", "16,8, 16", "--json"]) == 0
     printed = capsys.readouterr()
-    assert [point["values"]["max_num_seqs"] for point in json.loads(printed.out)["points"]] == [16, 8]
+    assert [point["values"]["max_num_seqs"] for point in json.loads(printed.out)["points"]] == [8, 16]
     assert "note: max_num_seqs: given more than once, run once: 16" in printed.err
 
 

@@ -61,7 +61,7 @@ def sweep_curve(
     name: str, lines: Sequence[Line], rows: Sequence[Row], turned: Turn | None, text: Text, theme: Theme
 ) -> Figure:
     """One chart. x: the knob's values (logarithmic if they span a factor of eight); y: the measures, in their unit."""
-    x, kind = places([row.values[0] for row in rows])
+    x, kind = places([row.values[0] for row in rows], [row.values[0] for row in rows if row.refused is None])
     known = [place for place, row in enumerate(rows) if row.num_runs]
     drawn = [line for line in lines if any(not math.isnan(rows[place].mean(line.measure)) for place in known)]
     data: list[dict[str, Any]] = []
@@ -85,20 +85,21 @@ def sweep_curve(
     )  # fmt: skip
 
 
-def places(values: Sequence[Any]) -> tuple[list[Any], str]:
-    """Where the knob's values stand on the x axis, and its kind."""
+def places(values: Sequence[Any], possible: Sequence[Any]) -> tuple[list[Any], str]:
+    """Where the knob's values stand on the x axis, and its kind, which those decide that can be."""
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if not numbers or len(set(values)) < 2:
         return [str(value) for value in values], "category"
-    low, high = min(values), max(values)
+    low, high = min(possible), max(possible)
     return list(values), "log" if low > 0 and high >= SPAN * low else "linear"
 
 
 def _knob_axis(rows: Sequence[Row], x: list[Any], kind: str, leaning: bool) -> dict[str, Any]:
     if kind == "category":
         return {"categoryorder": "array", "categoryarray": x, "tickangle": -45 if leaning else 0}
+    x = [row.values[0] for row in rows if row.refused is None]
     ends = [math.log10(value) if kind == "log" else value for value in (min(x), max(x))]
-    room = 0.04 * (ends[1] - ends[0])
+    room = 0.04 * (ends[1] - ends[0]) or 0.5
     some = _apart(x, kind)
     return {"range": [ends[0] - room, ends[1] + room], "tickvals": some, "ticktext": [f"{value:,g}" for value in some]}
 
@@ -108,8 +109,8 @@ def _apart(x: list[Any], kind: str) -> list[Any]:
     at = {value: math.log10(value) if kind == "log" else float(value) for value in x}
     span = max(at.values()) - min(at.values())
     named: list[Any] = []
-    for value in (x[-1], x[0], *x[1:-1]):
-        if all(abs(at[value] - at[other]) >= NAME_ROOM * span for other in named):
+    for value in (max(x), min(x), *x):
+        if all(abs(at[value] - at[other]) >= max(NAME_ROOM * span, 1e-12) for other in named):
             named.append(value)
     return sorted(named)
 
