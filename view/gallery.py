@@ -76,15 +76,15 @@ def _compared(one: Card, text: Text) -> str:
     if not one.compared:
         return ""
     rows = "".join(
-        f"<tr><td>{html.escape(_what(row, text))}</td><td>{_number(row, row.reported)}</td>"
-        f"<td>{_number(row, row.ours)}</td><td>{row.ours / row.reported - 1:+.1%}</td></tr>"
+        f"<tr><td>{html.escape(what(row, text))}</td><td>{number(row, row.reported)}</td>"
+        f"<td>{number(row, row.ours)}</td><td>{row.ours / row.reported - 1:+.1%}</td></tr>"
         for row in one.compared
     )
     heads = "".join(f"<th>{html.escape(text(f'gallery.{name}'))}</th>" for name in ("what", "reported", "ours", "off"))
     return f"<table><tr>{heads}</tr>{rows}</table>"
 
 
-def _what(row: Compared, text: Text) -> str:
+def what(row: Compared, text: Text) -> str:
     """What the number is of, and with which settings if they are others than the preset's."""
     if row.number == COUNT:
         settings = ", ".join(f"{name} {value:g}" for name, value in row.settings.items())
@@ -93,7 +93,7 @@ def _what(row: Compared, text: Text) -> str:
     return text("gallery.mean", name=name.upper()) if part == "mean" else f"{name.upper()} {part}"
 
 
-def _number(row: Compared, value: float) -> str:
+def number(row: Compared, value: float) -> str:
     """A number with its unit. Reported and ours have the same, so that they can be compared at a glance."""
     if row.number == COUNT:
         return f"{value:,.0f}"
