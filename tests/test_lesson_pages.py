@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.errors import InputError
-from sched.gallery import card
+from sched.gallery import Compared, card
 from sched.kv_budget import kv_budget
 from sched.lessons import LESSONS
 from sched.presets import PRESETS
 from sched.scenario import Scenario
 from view.frame import pages
-from view.text import LANGUAGES
+from view.gallery import number, what
+from view.prose import rendered
+from view.text import LANGUAGES, read, translator
 
 ROOT = Path(__file__).parent.parent
 FILES = {Path(file).stem.split("_", 1)[1]: file for file in pages() if file != "app.py"}
@@ -73,6 +76,24 @@ def test_a_link_opens_each_moment(page: str) -> None:
 def test_a_link_with_nonsense_opens_the_lesson_all_the_same() -> None:
     app = opened("two_limits", moment="nowhere", **{"with": "num_gpu_blocks:-3;bogus:1;max_num_batched_tokens:64"})
     assert visit(app)["moment"] == "" and visit(app)["changes"] == {"max_num_batched_tokens": 64}
+    named = [(error.code, error.parts["field"]) for error in visit(app)["notices"]]
+    assert named == [("unknown_choice", "moment"), ("out_of_range", "num_gpu_blocks"), ("unknown_field", "bogus")]
+    sound(button(app, "lesson.answer.blocks").click().run())
+    assert not visit(app)["notices"], "what was said of the link is gone once the visitor has moved on"
+
+
+def test_a_link_opens_at_its_step_and_leading_the_playhead_elsewhere_forgets_it() -> None:
+    app = opened("preemption", step="20")
+    assert visit(app)["step"] == 20
+    sound(button(app, "lesson.answer.first").click().run())
+    assert visit(app)["step"] is None and "step" not in app.query_params
+
+
+def test_a_setting_that_is_turned_leaves_the_playhead_and_the_step_in_the_address() -> None:
+    app = opened("two_limits", step="20")
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    sound(slider.set_value(129).run())
+    assert app.query_params["step"] == "20" and app.query_params["with"] == "num_gpu_blocks:129"
 
 
 def test_a_control_changes_what_is_played_and_the_address_and_not_the_playground() -> None:
@@ -108,6 +129,40 @@ def test_the_presenters_view_begins_and_ends_and_keeps_the_moment() -> None:
 @pytest.mark.parametrize("page", ["gallery", "capacity"])
 def test_gallery_and_calculator_open_in_both_languages(page: str, language: str) -> None:
     opened(page, lang=language)
+
+
+def test_the_calculator_names_what_of_a_link_it_cannot_read() -> None:
+    app = opened("capacity", **{"with": "gpu:none;rate:3;max_model_len:4096"})
+    state = app.session_state["calculator"]
+    assert state["changes"] == {"max_model_len": 4096}
+    assert [error.parts["value"] for error in state["notices"]] == ["none", "rate"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_number_that_the_gallery_compares_says_what_it_is_of_and_in_what(language: str) -> None:
+    text = translator(language)
+    rows = [Compared({"watermark": 0.05}, "num_preemptions", 1187, 1195), Compared({}, "ttft_p99", 137.4, 137.2)]
+    rows += [Compared({}, "tpot_mean", 0.0324, 0.032), Compared({}, "e2e_p50", 5.0, 0.9)]
+    assert [(number(row, row.reported), number(row, row.ours)) for row in rows] == [
+        ("1,187", "1,195"), ("137.4 s", "137.2 s"), ("32.4 ms", "32.0 ms"), ("5.0 s", "0.9 s"),
+    ]  # fmt: skip
+    wanted = {"en": ("preemptions", "TPOT mean"), "ko": ("선점", "TPOT 평균")}[language]
+    assert wanted[0] in what(rows[0], text) and what(rows[1], text) == "TTFT p99" and what(rows[2], text) == wanted[1]
+
+
+@pytest.mark.parametrize("code", sorted(key for key in read("en") if key.startswith("notes.")))
+def test_a_note_about_one_of_a_thing_reads_as_well_as_about_many(code: str) -> None:
+    assert not re.search(r"\b1 \w", translator("en")(code, count="1", limit="20,000"))
+
+
+def test_a_rate_of_tokens_is_written_in_one_way() -> None:
+    files = [file for kind in ("py", "toml") for file in (ROOT / "view").rglob(f"*.{kind}")]
+    assert not [file.name for file in files if "tok/s" in file.read_text(encoding="utf-8")]
+
+
+def test_no_line_begins_with_the_full_stop_behind_a_button() -> None:
+    assert "</button>\u2060." in rendered("Cut it [to 64](set:max_num_batched_tokens=64). Then", {})
+    assert "</button> and" in rendered("[Look](moment) and see", {})
 
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.reported])

@@ -187,3 +187,70 @@ def test_the_gallery_opens_a_preset_in_the_playground(chromium: Browser, address
         page.get_by_role("link", name="The smallest preemption").click()
         page.wait_for_selector(".sx .main-svg", timeout=LONG)
         assert query(page)["preset"] == "smallest_preemption" and step(page) == 14
+
+
+def test_a_link_carries_the_step_where_the_playhead_rests(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en", permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.locator(".lesson-go[data-set]").first.click()
+        expect(page.locator(".lesson-note")).to_be_visible(timeout=LONG)
+        page.locator(".sx").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("new URLSearchParams(location.search).get('step') === '15'", timeout=LONG)
+        page.locator(".sx [data-do=link]").click()
+        page.wait_for_timeout(500)
+        link = page.evaluate("navigator.clipboard.readText()")
+        for url in (page.url, link):
+            again = page.context.new_page()
+            again.goto(url)
+            again.wait_for_selector(".sx .main-svg", timeout=LONG)
+            at(again, 15, "")
+            assert query(again)["with"].startswith("num_gpu_blocks:") and again.locator(".lesson-note").is_visible()
+            again.close()
+        page.locator(".lesson-chip[data-go=alone]").click()
+        at(page, 25, "alone")
+        assert "step" not in query(page), "the moment says where that is"
+
+
+def test_each_move_makes_one_entry_in_the_history(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en&step=17&with=num_gpu_blocks:8") as page:
+        at(page, 17, "")
+        page.locator(".lesson-chip[data-go=resume]").click()
+        at(page, 35, "resume")
+        page.wait_for_timeout(1500)
+        page.go_back()
+        at(page, 17, "")
+        assert query(page)["with"] == "num_gpu_blocks:8"
+
+
+@pytest.mark.parametrize("name", ["preemption", "policy", "remedies"])
+def test_no_head_of_a_table_is_broken_within_a_word_on_a_phone(chromium: Browser, address: str, name: str) -> None:
+    with visit(chromium, f"{address}{name}?lang=en", viewport={"width": 390, "height": 844}) as page:
+        page.wait_for_selector(".lesson-table th", timeout=LONG)
+        broken = page.evaluate(
+            """[...document.querySelectorAll(".lesson-table th")].filter(head => {
+                const range = document.createRange()
+                range.selectNodeContents(head)
+                return range.getClientRects().length > head.textContent.trim().split(" ").length
+            }).map(head => head.textContent)"""
+        )
+        assert not [words for words in broken if words]
+
+
+def test_a_switch_that_is_on_shows_its_knob_in_the_dark(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}prefix?lang=en", color_scheme="dark") as page:
+        page.wait_for_selector("[data-testid=stCheckbox] [role=switch]", state="attached", timeout=LONG)
+        track, knob = page.evaluate(
+            """[...document.querySelectorAll("[data-testid=stCheckbox] label > div:not([data-testid])")].slice(0, 1)
+            .flatMap(track => [track, track.firstElementChild]).map(part => getComputedStyle(part).backgroundColor)"""
+        )
+        assert track != knob
+
+
+def test_the_name_of_the_time_axis_stands_clear_of_its_numbers_and_the_key(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}hidden_cost?lang=en", viewport={"width": 390, "height": 844}) as page:
+        chart = page.locator(".js-plotly-plot:has(.legend)").first
+        chart.wait_for(timeout=LONG)
+        boxes = [chart.locator(part).bounding_box() for part in (".xaxislayer-above", ".xtitle", ".legend")]
+        numbers, title, key = (box for box in boxes if box)
+        assert numbers["y"] + numbers["height"] <= title["y"] + 1
+        assert title["y"] + title["height"] <= key["y"] + 1
