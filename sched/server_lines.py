@@ -88,8 +88,9 @@ def from_lines(text: str, base: Scenario = Scenario()) -> FromLines:
     load, asks = _load(text, scenario, lines)
     settings |= load
     scenario = _applied(scenario, load, notes)
-    missing = [*missing, *asks, "targets"] if any(lines.values()) else ["nothing"]
-    return FromLines(scenario, settings, lines, tuple(missing), tuple(notes))
+    if not any(lines.values()):  # what was guessed of nothing must not take the place of what was set
+        return FromLines(base, {}, lines, ("nothing",), tuple(notes))
+    return FromLines(scenario, settings, lines, (*missing, *asks, "targets"), tuple(notes))
 
 
 def _command(text: str) -> str:

@@ -197,6 +197,16 @@ def test_pasted_lines_become_the_scenario() -> None:
     assert "The GPU: no line names it" in told and "10-second" in told
 
 
+@pytest.mark.parametrize("lines", ["", "hello\nworld", "x" * 100_000])
+def test_lines_of_nothing_change_nothing(lines: str) -> None:
+    app = opened("advise", lang="en", num_gpu_blocks="777")
+    before = app.session_state["place"].scenario
+    app.text_area(key="advise.lines").set_value(lines)
+    done(app.button(key="advise.read").click())
+    assert app.session_state["place"].scenario == before
+    assert any("No vLLM line found" in one.value for one in app.warning) and not app.success
+
+
 def test_lines_that_cannot_be_read_say_so() -> None:
     app = opened("advise", lang="ko")
     app.text_area(key="advise.lines").set_value("vllm serve 'x")

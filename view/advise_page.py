@@ -99,6 +99,9 @@ def _read() -> None:
 
 
 def _report(found: FromLines, text: Text) -> None:
+    if found.missing == ("nothing",):
+        st.warning(text("advise.missing.nothing"))
+        return
     if found.settings:
         st.success(text("advise.paste.done", n=len(found.settings)))
     asks = "\n".join(f"- {text(f'advise.missing.{code}')}" for code in found.missing)
