@@ -17,6 +17,7 @@ from sched.presets import PRESETS
 from sched.scenario import Scenario
 from view.frame import pages
 from view.gallery import number, what
+from view.lesson.handout import off_line
 from view.prose import rendered
 from view.text import LANGUAGES, read, translator
 
@@ -160,9 +161,17 @@ def test_a_rate_of_tokens_is_written_in_one_way() -> None:
     assert not [file.name for file in files if "tok/s" in file.read_text(encoding="utf-8")]
 
 
+def test_a_summary_on_paper_leads_to_no_page_of_a_server() -> None:
+    page = 'see <a href="remedies?lang=ko" target="_self">7</a> and <a href="https://vllm.ai" rel="noopener">vLLM</a>'
+    assert off_line(page) == 'see 7 and <a href="https://vllm.ai" rel="noopener">vLLM</a>'
+
+
 def test_no_line_begins_with_the_full_stop_behind_a_button() -> None:
-    assert "</button>\u2060." in rendered("Cut it [to 64](set:max_num_batched_tokens=64). Then", {})
-    assert "</button> and" in rendered("[Look](moment) and see", {})
+    cut = rendered("Cut it [to 64](set:max_num_batched_tokens=64). Then", {})
+    assert '<span class="lesson-whole"><button' in cut and "</button>.</span> Then" in cut
+    looked = rendered("[Look](moment) and see", {})
+    assert "<p><button" in looked and "</button> and" in looked
+    assert rendered("[a](b)`c`", {}).count("<code>") == 1
 
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.reported])

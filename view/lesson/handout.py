@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 from view.figures.thumbnail import thumbnail
 from view.lesson.here import Here
@@ -16,6 +17,8 @@ PAGE = (
     "font-weight:600}small{color:var(--sx-ink3)}figure{margin:10px 0}svg{display:block}@media print{body{padding:0}}"
 )
 
+INSIDE = re.compile(r'<a href="(?!https?://)[^"]*"[^>]*>(.*?)</a>')
+
 
 def handout(here: Here) -> str:
     """The page, as one HTML file without scripts."""
@@ -27,16 +30,21 @@ def handout(here: Here) -> str:
         f"<h1>{html.escape(here.plain('title'))}</h1><p class=idea>{here.line('idea')}</p>",
         _picture(here),
         _moments(here),
-        f"<h2>{html.escape(text('lesson.question'))}</h2>{here.says('ask')}<ul>{options}</ul>",
+        f"<h2>{html.escape(text('lesson.asked'))}</h2>{here.says('ask')}<ul>{options}</ul>",
         f"<p><strong>✓ {html.escape(right)}</strong></p>{here.says('reveal')}",
         f"<h2>{html.escape(text('lesson.version'))}</h2>{here.says('version')}",
         f"<p><small>{html.escape(text('lesson.summary_source', times=times))} vLLM 0.33.0</small></p>",
     )
-    title = html.escape(here.plain("title"))
+    title, body = html.escape(here.plain("title")), off_line("".join(parts))
     return (
         f'<!doctype html><html lang="{here.language}"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<link rel="icon" href="data:,"><style>{css()}{PAGE}</style></head><body>{"".join(parts)}</body></html>'
+        f'<link rel="icon" href="data:,"><style>{css()}{PAGE}</style></head><body>{body}</body></html>'
     )
+
+
+def off_line(page: str) -> str:
+    """A page without the links that lead to this server's other pages."""
+    return INSIDE.sub(r"\1", page)
 
 
 def _picture(here: Here) -> str:

@@ -17,8 +17,7 @@ from view.run import keep
 def question(here: Here) -> None:
     """Draw it: the options, or what was chosen and the answer."""
     with st.container(key="lesson_question"):
-        label = html.escape(here.text("lesson.question"))
-        words("lesson_ask", f'<p class="lesson-label">{label}</p>{here.says("ask")}')
+        words("lesson_ask", _label(here) + here.says("ask"))
         if not here.visit.chosen:
             with st.container(horizontal=here.visit.present, key="lesson_options"):
                 _options(here)
@@ -28,6 +27,14 @@ def question(here: Here) -> None:
             said = f"<p><strong>{_verdict(here)}</strong></p>{here.says('reveal')}"
         words("lesson_answer", said, current=here.visit.moment, on_go=lambda name: visits.go(here.lesson, name))
         st.button(here.text("lesson.again"), key="lesson.again", on_click=visits.choose, args=(here.lesson, ""))
+
+
+def _label(here: Here) -> str:
+    """What the box is for; on the wall nothing once it is answered: the stage needs the room."""
+    if here.visit.chosen and here.visit.present:
+        return ""
+    label = here.text("lesson.asked" if here.visit.chosen else "lesson.question")
+    return f'<p class="lesson-label">{html.escape(label)}</p>'
 
 
 def _options(here: Here) -> None:

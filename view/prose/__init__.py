@@ -21,8 +21,8 @@ from view.text import filled
 PROSE = Path(__file__).parent
 INLINE = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|\[(?P<words>[^]]+)\]\((?P<target>[^)]+)\)")
 
-JOINER = "\u2060"
-"""Keeps what stands on its two sides on one line."""
+TAIL = re.compile(r"[^\s`*\[]*")
+"""What stands right behind a button: a full stop, a particle."""
 
 
 @cache
@@ -92,10 +92,12 @@ def _block(block: str, pages: Mapping[str, str]) -> str:
 def _inline(text: str, pages: Mapping[str, str]) -> str:
     parts, end = [], 0
     for match in INLINE.finditer(text):
-        parts += [html.escape(text[end : match.start()]), _marked(match, pages)]
+        marked, tail = _marked(match, pages), TAIL.match(text, match.end())
+        parts.append(html.escape(text[end : match.start()]))
         end = match.end()
-        if text[end : end + 1].strip():  # a line may end behind a button, but not between it and its full stop
-            parts.append(JOINER)
+        if tail and tail[0] and marked.startswith("<button"):  # no line may end between a button and its full stop
+            marked, end = f'<span class="lesson-whole">{marked}{html.escape(tail[0])}</span>', tail.end()
+        parts.append(marked)
     return "".join([*parts, html.escape(text[end:])]).replace("\n", " ")
 
 
