@@ -175,6 +175,15 @@ def test_one_change_is_not_called_some() -> None:
     assert "One change improves Throughput" in said(app)
 
 
+def test_advice_that_was_forgotten_half_way_is_begun_anew() -> None:
+    app = opened("advise", lang="en")
+    job = app.session_state["advise.job"][1]
+    job.value = None
+    job.cancel()
+    done(app)
+    assert app.session_state["advise.job"][1] is not job and "as it is" in said(app)
+
+
 def test_another_goal_is_another_question() -> None:
     app = opened("advise", lang="en")
     before = app.session_state["advise.job"][1]

@@ -116,7 +116,7 @@ def _report(found: FromLines, text: Text) -> None:
 def _job(scenario: Scenario, goal: str) -> Steps:
     """The job of this question; one of another question is cancelled."""
     kept: tuple[tuple[Scenario, str], Steps] | None = st.session_state.get("advise.job")
-    if kept is not None and kept[0] == (scenario, goal):
+    if kept is not None and kept[0] == (scenario, goal) and not kept[1].given_up:
         return kept[1]
     if kept is not None:
         kept[1].cancel()

@@ -38,6 +38,11 @@ class Job(Generic[Item]):
         self._seen = time.monotonic()
         return self._thread.is_alive()
 
+    @property
+    def given_up(self) -> bool:
+        """Whether it was cancelled or forgotten before it came to an end: no value will come."""
+        return self.cancelled and self.value is None
+
     def cancel(self) -> None:
         """Let it end; what it has collected stays."""
         self.cancelled = True

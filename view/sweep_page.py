@@ -121,7 +121,8 @@ def _results(
 ) -> None:  # fmt: skip
     """What is known so far; drawn again and again while runs come in."""
     running = job.running
-    if watched and not running:
+    _, now = st.session_state.get("sweep.job", (None, None))
+    if (watched and not running) or now is not job:  # done, or begun anew: only the whole page knows that job
         st.rerun()
     found = rows(planned, list(job.items))
     text = here.text

@@ -114,6 +114,18 @@ def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
 
 
+def test_a_sweep_that_was_stopped_can_be_begun_anew(chromium: Browser, address: str) -> None:
+    values = ",".join(map(str, range(1, 51)))
+    query = f"?v=1&preset=recompute_tax&num_requests=40&lang=en&values={values}&seeds=20"
+    with visit(chromium, address + "sweep" + query) as page:
+        page.get_by_role("button", name="Make 1,000 runs").click(timeout=LONG)
+        page.get_by_role("button", name="Stop").click(timeout=LONG)
+        page.get_by_role("button", name="Start over").click(timeout=LONG)
+        page.wait_for_selector("[data-testid=stProgress]", timeout=LONG)
+        page.get_by_role("button", name="Stop").click(timeout=LONG)
+        until(page, lambda: "Stopped after" in page.inner_text("body"))
+
+
 def test_a_sweep_grows_and_a_point_opens_its_run(chromium: Browser, address: str) -> None:
     query = "?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8,32&seeds=1"
     with visit(chromium, address + "sweep" + query) as page:
