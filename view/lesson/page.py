@@ -75,8 +75,9 @@ def _presented(here: Here) -> None:
     said = f'<p class="lesson-says">{here.line(f"moments.{moment}.says")}</p>' if moment else ""
     with st.container(key="lesson_wall"):
         _say(here, "lesson_says", said or f'<p class="lesson-says">{here.line("idea")}</p>')
-        if not moment or (moment == here.lesson.reveal and here.visit.chosen):
-            question(here)
+        with st.container(key="lesson_wall_question"):  # also if empty: the board keeps its place, and its player
+            if not moment or (moment == here.lesson.reveal and here.visit.chosen):
+                question(here)
         board(here)
 
 
