@@ -18,7 +18,7 @@ from sched.request import Request, RequestSpec
 from sched.scheduler import Scheduler
 from sched.timeline import End, Timeline
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 600_000
 MAX_WORK = 20_000_000
 StepTime = Callable[[Batch], float]
 

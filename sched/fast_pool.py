@@ -36,6 +36,9 @@ class FastBlockPool(BlockPool):
         pieces: in the order they will be taken.
         num_hashed_free: blocks in all of them.
         piece_of: for each free block that can be found, where it lies.
+        hit: the last prefix found, as long as all of it is free: the head of the queue asks again in each step.
+        hit_by: for which request and how many of its tokens.
+        place_in_hit: where in `hit` each of its blocks stands.
     """
 
     def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
@@ -43,6 +46,9 @@ class FastBlockPool(BlockPool):
         self.pieces: deque[Piece] = deque()
         self.num_hashed_free = 0
         self.piece_of: dict[int, Piece] = {}
+        self.hit: list[int] | None = None
+        self.hit_by = (-1, 0)
+        self.place_in_hit: dict[int, int] = {}
 
     @property
     def num_free_blocks(self) -> int:
@@ -88,12 +94,37 @@ class FastBlockPool(BlockPool):
             self.hash_log.append((evicted, False))
         return evicted
 
+    def _forget(self, blocks: Sequence[int]) -> None:
+        lost = [(self.place_in_hit[block], self.block_hash[block]) for block in blocks if block in self.place_in_hit]
+        super()._forget(blocks)
+        for place, name in lost:
+            if self.hit and name in self.cached_block_hash_to_block:
+                self.hit = None  # another block has this content
+            elif self.hit:
+                del self.hit[place:]
+
+    def _name(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
+        if self.hit is not None:
+            names = block_hashes[:1] if isinstance(block_hashes, range) else block_hashes  # a range is one request's
+            if any(not isinstance(name, int) or name >> 32 == self.hit_by[0] for name in names):
+                self.hit = None  # it may be longer now
+        super()._name(blocks, block_hashes)
+
+    def remember_hit(self, found: list[int], by: tuple[int, int]) -> None:
+        """Keep a prefix that was found, if nobody holds any block of it."""
+        if all(block in self.piece_of for block in found):
+            self.hit, self.hit_by = found, by
+            self.place_in_hit = {block: place for place, block in enumerate(found)}
+
     def num_free(self, blocks: Sequence[int]) -> int:
         """See BlockPool."""
+        if blocks is self.hit:
+            return len(blocks)
         return sum(block in self.piece_of for block in blocks)
 
     def touch(self, blocks: Sequence[int]) -> None:
         """See BlockPool."""
+        self.hit = None
         for block in blocks:
             piece = self.piece_of.pop(block, None)
             if piece is not None:
@@ -134,8 +165,15 @@ class FastKVCacheManager(KVCacheManager):
         return not (request.num_preemptions or request.spec.prefix_len or request.spec.hash_size)
 
     def get_computed_blocks(self, request: Request) -> list[int]:
-        """See KVCacheManager."""
-        return [] if self._is_private(request) else super().get_computed_blocks(request)
+        """See KVCacheManager; the same request's next question finds what is left of its last answer."""
+        if self._is_private(request):
+            return []
+        by = (request.index, request.num_tokens)
+        if self.pool.hit is None or self.pool.hit_by != by:
+            found = super().get_computed_blocks(request)
+            self.pool.remember_hit(found, by)
+            return found
+        return self.pool.hit
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """See KVCacheManager; the names of private blocks are only counted."""

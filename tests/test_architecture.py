@@ -20,7 +20,7 @@ THIRD_PARTY = {"numpy", "joblib"}
 OPTIONAL = {"sched.parallel": {"distributed"}}  # imported only when it is asked for
 MAY_IMPORT_STREAMLIT = (
     "pages/", "view/controls/", "view/frame.py", "view/gallery.py", "view/kv_calculator.py", "view/lesson/",
-    "view/player/component.py", "view/playground.py", "view/run.py",
+    "view/player/component.py", "view/playground.py", "view/run.py", "view/edits.py",
     "view/session.py", "view/shell/", "view/tabs/", "view/sweep_", "view/advise_page.py", "view/compare",
 )  # fmt: skip
 

@@ -19,6 +19,8 @@ from view.text import LANGUAGES, Text, translator
 ROOT = Path(__file__).parent.parent
 ICON = "🚦"
 LANGUAGE_NAMES = {"ko": "한국어", "en": "English"}
+HEADED = {"pages/01_two_limits.py": "lessons", "pages/11_gallery.py": "tools"}
+"""Before which pages the menu has a heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def _head(text: Text, language: str) -> None:
             here = session.place()
             query = encode(Place(here.scenario, here.preset, language=here.language))
             for file in pages():
+                if file in HEADED:
+                    st.caption(text(f"menu.{HEADED[file]}"))
                 key = "playground" if file == "app.py" else Path(file).stem.split("_", 1)[1]
                 st.page_link(file, label=text(f"menu.{key}"), query_params=query)
         other = "en" if language == "ko" else "ko"
