@@ -70,7 +70,6 @@ class LeapingEngine(Engine):
         """The running list."""
         return cast(list[FastRequest], self.scheduler.running)
 
-
     def _leap(self) -> bool:
         """Make as many steps as possible in which the same requests decode; False if not even one is possible."""
         count = self.decoders.count

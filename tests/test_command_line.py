@@ -194,9 +194,7 @@ def test_verify_refuses_a_file_that_is_no_trace(
     assert "steps" in refused(capsys, "verify", str(path))
 
 
-def test_hash_ids_must_stand_for_all_that_comes_before_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hash_ids_must_stand_for_all_that_comes_before_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"prompt": 20, "output": 4, "hash_size": 8, "hash_ids": ids} for ids in ([1, 3], [2, 3])]
     path = tmp_path / "case.jsonl"
     path.write_text(json.dumps(case(*rows)), encoding="utf-8")

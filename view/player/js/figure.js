@@ -11,7 +11,7 @@ export function loadPlotly(file) {
     const own = document.querySelector('script[src*="static/js/index."]');
     const script = document.createElement("script");
     script.src = new URL("../../app/static/" + file, own ? own.src : document.baseURI);
-    script.onload = () => { quicken(globalThis.Plotly); done(); };
+    script.onload = done;
     script.onerror = () => { globalThis.__sxPlotly = null; fail(Error("plotly.js")); };
     document.head.append(script);
   });
@@ -56,6 +56,7 @@ export class Figure {
     if (layout.height) layout.height *= scale;  // room for the larger type
     Object.assign(layout, {width, hovermode: layout.hovermode ?? false, dragmode: layout.dragmode ?? false, uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: layout.showlegend ?? false});
+    quicken(Plotly);  // each time: Streamlit's own charts bring their Plotly along
     this.nodes = null;
     this.still = layout.dragmode === false;
     await Plotly.react(this.gd, data, layout, CONFIG);
