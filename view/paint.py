@@ -9,13 +9,13 @@ from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
 from sched.timeline import Timeline
-from sched.workload import Workload
+from sched.workload import Workload, make_workload
 from view.figures.stage import Prepared, prepare, stage
 from view.player.pack import pack
 from view.player.picture import Caption
 from view.player.words import words
 from view.share import Place, query_string
-from view.text import translator
+from view.text import LANGUAGES, translator
 
 WINDOW = 300
 """Steps in one window: what the player is sent at once."""
@@ -52,6 +52,14 @@ def simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Pa
     return Painted(
         timeline, first, paint(prepared, scenario, workload.source, wish.language, wish.preset, first, WINDOW)
     )
+
+
+def rehearse() -> None:
+    """A worker's first job, before anybody waits for it: what is imported and prepared once is there then."""
+    preset = PRESETS["smallest_preemption"].scenario
+    workload = make_workload(preset.load, preset.scheduler.max_model_len)
+    for language in LANGUAGES:
+        simulate_and_paint(preset, workload, Wish(language, "smallest_preemption", None, ""))
 
 
 def window_of(step: int, timeline: Timeline) -> int:

@@ -23,7 +23,7 @@ from sched.snapshot import History
 from sched.timeline import Timeline
 from sched.traces import Trace
 from sched.workload import Workload, make_workload
-from view.paint import WINDOW, Wish, simulate_and_paint
+from view.paint import WINDOW, Wish, rehearse, simulate_and_paint
 from view.player import publish
 from view.share import UPLOAD
 from view.store import Store
@@ -160,7 +160,7 @@ def warm() -> None:
     pool = _pool()
     if pool is not None:
         for _ in range(WORKERS):
-            pool.submit(os.getpid)
+            pool.submit(rehearse)
     gc.collect()
     gc.freeze()
 
