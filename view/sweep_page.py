@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import os
+import threading
 from collections.abc import Generator, Hashable
 
 import streamlit as st
@@ -11,8 +13,9 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
+from sched.parallel import in_parallel
 from sched.scenario import Scenario, write_value
-from sched.sweep import Outcome, Row, Sweep, outcomes, plan_sweep, rows
+from sched.sweep import Outcome, Row, Sweep, knobs, outcomes, plan_sweep, rows
 from sched.sweep_table import sweep_table
 from sched.traces import Trace
 from view import session
@@ -35,6 +38,7 @@ LOOK = 0.4
 
 def sweep_page() -> None:
     """Draw the page."""
+    _wake()
     here = frame("sweep")
     _sweep(here)
     sidebar(here)
@@ -63,6 +67,13 @@ def _sweep(here: Frame) -> None:
 
 def _head(words: str) -> str:
     return f'<h1 class="shell-verdict">{words}</h1>'
+
+
+@st.cache_resource(show_spinner=False)
+def _wake() -> None:
+    """Once a server: start the processes before somebody waits for their first run."""
+    calls: list[tuple[()]] = [()] * (2 * (os.cpu_count() or 1))
+    threading.Thread(target=lambda: list(in_parallel(knobs, calls, workers())), daemon=True).start()
 
 
 def _trace(scenario: Scenario) -> Trace | None:

@@ -11,7 +11,7 @@ import {savePicture} from "./shot.js";
 import {Sync} from "./sync.js";
 
 const RATE = 8;          // steps a second at 1×
-const PHONE = 600;       // pixels; narrower than this is a phone
+const PHONE = 840;       // pixels; narrower than this the stage stands in one column
 const WINDOWS = 4;       // windows kept
 const AHEAD = 4;         // seconds before its first step that the next window is asked for
 const REST = 250;        // ms without a move until the step is told to Python
