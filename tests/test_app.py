@@ -122,6 +122,24 @@ def test_a_browser_that_missed_a_value_still_begins_with_it() -> None:
     assert [name for name, widget in widgets_of(app).items() if not begins_right(widget)] == []
 
 
+@pytest.mark.parametrize("key", ["w.preset", "w.arrivals"])
+def test_a_label_of_the_language_that_was_left_is_no_choice(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="ko")
+    before, kind = place(app), type(app.selectbox(key=key))
+    stale = opened(preset="kv_runs_out", num_requests="3", lang="en").selectbox(key=key).options[1]
+    told = kind._widget_state.fget  # what the browser would say of a list
+
+    def late(box: Any) -> Any:
+        state = told(box)
+        state.string_value = stale if box.key == key else state.string_value
+        return state
+
+    monkeypatch.setattr(kind, "_widget_state", property(late))
+    sound(app.run())
+    assert place(app) == before
+    assert not app.error
+
+
 def widgets_of(app: AppTest) -> dict[str, Any]:
     """Every widget that edits one setting, by the setting's name."""
     groups = (app.select_slider, app.selectbox, app.toggle, app.number_input, app.get("button_group"), app.text_area)

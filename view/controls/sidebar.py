@@ -50,7 +50,7 @@ def _preset(text: Text) -> None:
 
 def _choose() -> None:
     name = st.session_state["w.preset"]
-    if name != session.place().preset:  # Streamlit may call this for a list that was only drawn again
+    if name in PRESETS and name != session.place().preset:  # a list that was only drawn again; one in another language
         session.choose_preset(name)
 
 

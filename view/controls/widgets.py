@@ -140,7 +140,9 @@ def _say(key: str, called: Callable[[Any], str]) -> str:
 
 
 def _commit(name: str) -> None:
-    value = st.session_state[f"w.{name}"]
+    value, offered = st.session_state[f"w.{name}"], SETTINGS[name][1].metadata.get("options")
+    if offered and value not in offered:  # what the option is called in the language that was left a moment ago
+        return
     if value is not None or SETTINGS[name][1].default is None:
         edits.change(**{name: value})
 
