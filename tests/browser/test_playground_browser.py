@@ -113,6 +113,9 @@ def test_the_controls_follow_the_picture(chromium: Browser, address: str) -> Non
 
 def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str) -> None:
     with visit(chromium, address + SMALL) as page:
+        page.wait_for_selector(".stPlotlyChart .js-plotly-plot")  # Streamlit's charts bring another Plotly along
+        press(page, "ArrowRight")
+        page.wait_for_function("() => Boolean(Plotly.PlotSchema.quickened)")
         wrong = page.evaluate("""() => {
             const {findArrayAttributes: quick, quickened: slow} = Plotly.PlotSchema;
             const traces = document.querySelector(".js-plotly-plot")._fullData;
