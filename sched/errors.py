@@ -75,7 +75,8 @@ class InputError(ValueError):
 
     def __init__(self, code: str, *, field: str = "", value: object = "", limit: object = "", where: str = "") -> None:
         self.code = code
-        self.parts = {"field": field, "value": str(value)[:80], "limit": str(limit), "where": where}
+        bound = f"{limit:,}" if isinstance(limit, int) else str(limit)
+        self.parts = {"field": field, "value": str(value)[:120], "limit": bound, "where": where}
         super().__init__(self.message(MESSAGES[code]))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -101,3 +102,10 @@ def as_found(value: object) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else str(value)
+
+
+def why_no_json(error: Exception) -> str:
+    """What json.loads means by an error: where it stopped reading, or what the interpreter will not read."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error) if isinstance(error, json.JSONDecodeError) else "a number with too many digits"

@@ -104,7 +104,8 @@ def parse_command(text: str) -> Command:
 
 def _words(text: str) -> list[str]:
     if len(text) > MAX_COMMAND_CHARS:
-        raise InputError("bad_command", value=f"{len(text):,} characters", limit=f"at most {MAX_COMMAND_CHARS:,}")
+        limit = f"at most {MAX_COMMAND_CHARS:,} characters"
+        raise InputError("bad_command", value=f"{len(text):,} characters", limit=limit)
     joined = re.sub(r"[\\^`][ \t]*\r?\n", " ", text)
     try:
         words = shlex.split(QUOTE_OR_COMMENT.sub(lambda found: "" if found[0].startswith("#") else found[0], joined))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found, why_no_json
 from sched.file_access import refuse_special
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen3_moe")
@@ -147,13 +147,14 @@ def _parse(source: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError("unreadable_file", where=str(source), value=error, limit=limit) from None
     if len(source) > MAX_CONFIG_CHARS:
-        raise InputError("out_of_range", field="config.json", value=f"{len(source):,} characters", limit="200,000")
+        value, limit = f"{len(source):,} characters", f"at most {MAX_CONFIG_CHARS:,} characters"
+        raise InputError("out_of_range", field="config.json", value=value, limit=limit)
     try:
         config = json.loads(source)
     except (ValueError, RecursionError) as error:
-        raise InputError("bad_model_config", value=error) from None
+        raise InputError("bad_model_config", value=why_no_json(error)) from None
     if not isinstance(config, dict):
-        raise InputError("bad_model_config", value=f"a {type(config).__name__} at the top")
+        raise InputError("bad_model_config", value=f"{as_found(config)} at the top")
     return config
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found
 from sched.load import MAX_TOKENS
 from sched.trace_text import read_time, read_whole
 
@@ -187,5 +187,5 @@ class RowReader:
         where, field = f"{self.file}, {place}", str(self.columns[column])
         if cell is None:
             return InputError("missing_key", field=field, limit=limit, where=where)
-        value = f"a {type(cell).__name__}" if isinstance(cell, list | dict) else cell
+        value = as_found(cell) if isinstance(cell, list | dict) else cell
         return InputError(code, field=field, value=value, limit=limit, where=where)

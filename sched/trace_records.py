@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from sched.errors import InputError
+from sched.errors import InputError, as_found, why_no_json
 from sched.notes import Note
 from sched.servegen import draw_arrivals, is_servegen
 from sched.trace_formats import Row, RowReader, TraceFormat, find_format
@@ -117,13 +117,13 @@ def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError("bad_json", where=where, value=error) from None
+        raise InputError("bad_json", where=where, value=why_no_json(error)) from None
 
 
 def _object(record: Any, where: str) -> dict[str, Any]:
     if isinstance(record, dict):
         return record
-    raise InputError("bad_json", where=where, value=f"{type(record).__name__}, not an object")
+    raise InputError("bad_json", where=where, value=f"{as_found(record)}, not an object")
 
 
 def _bench_records(result: dict[str, Any], file: str) -> list[tuple[str, dict[str, Any]]]:

@@ -26,9 +26,9 @@ BAD = [
     ({"async_scheduling": "yes"}, "async_scheduling", '"yes" (a text)', "true or false"),
     ({"async_scheduling": 1}, "async_scheduling", "1", "true or false"),
     ({"max_num_batched_tokens": 100}, "max_num_batched_tokens", "100", "256"),
-    ({"enable_chunked_prefill": False}, "max_num_batched_tokens", "2048", "8192"),
+    ({"enable_chunked_prefill": False}, "max_num_batched_tokens", "2048", "8,192"),
     ({"max_num_active_seqs": 300}, "max_num_active_seqs", "300", "256"),
-    ({"long_prefill_token_threshold": 9000}, "long_prefill_token_threshold", "9000", "8192"),
+    ({"long_prefill_token_threshold": 9000}, "long_prefill_token_threshold", "9000", "8,192"),
     ({"block_size": 0}, "block_size", "0", "1 to 4,096 tokens"),
     ({"num_gpu_blocks": 1}, "num_gpu_blocks", "1", "2 to 4,194,304 blocks"),
 ]

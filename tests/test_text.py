@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from sched.lessons import LESSONS
 from sched.presets import PRESETS
 from sched.simulate import simulate
 from view.figures.sheet import wide
@@ -12,6 +15,8 @@ from view.figures.stage_scale import scale_of
 from view.figures.stage_words import _legend_spots
 from view.player.words import words
 from view.playground import ENTRIES
+from view.prose import prose
+from view.prose import texts as lesson_texts
 from view.text import LANGUAGES, fields_of, particle, read, translator
 
 
@@ -30,6 +35,7 @@ def test_fields_of_a_text_are_the_same_in_both_languages_or_left_out() -> None:
         key: fields_of(korean[key]) ^ fields_of(english[key])
         for key in korean
         if (fields_of(korean[key]) ^ fields_of(english[key])) - allowed
+        and not (key.startswith("phrases.") and fields_of(korean[key]) < fields_of(english[key]))
     }
     assert not odd
 
@@ -53,11 +59,30 @@ def test_an_unknown_language_raises() -> None:
     [
         ("r75", "을", "를"), ("r71", "을", "을"), ("r72", "이", "가"), ("r76", "이", "이"), ("r10", "과", "과"),
         ("r4", "과", "와"), ("r8", "은", "은"), ("r9", "는", "는"), ("r1", "으로", "로"), ("r3", "로", "으로"),
-        ("블록", "이", "이"), ("큐", "이", "가"), ("서울", "으로", "로"), ("r7)", "을", "을"),
+        ("블록", "이", "이"), ("큐", "이", "가"), ("서울", "으로", "로"), ("r7)", "을", "을"), ("5%", "을", "를"),
+        ("scheduling", "으로", "으로"), ("throughput", "은", "은"), ("kv_cache_dtype", "을", "을"),
+        ("step", "으로", "으로"), ("block", "과", "과"), ("prompt", "이", "가"), ("request", "을", "를"),
+        ("watermark", "을", "를"), ("link", "은", "는"), ("victim", "은", "은"), ("roofline", "으로", "으로"),
+        ("prefill", "으로", "로"), ("model", "이", "이"), ("scheduler", "이", "가"), ("--runner", "과", "와"),
+        ("swap", "은", "은"), ("batch", "이", "가"), ("priority", "으로", "로"), ("trace", "을", "를"),
+        ("TTFT", "이", "가"), ("ITL", "으로", "로"), ("vLLM", "이", "이"), ("fcfs", "은", "는"), ("KV", "이", "가"),
+        ("max_num_seqs", "을", "를"), ("max_model_len", "을", "을"), ("JSON", "으로", "으로"), ("hit", "이", "가"),
     ],
 )  # fmt: skip
 def test_a_particle_suits_the_sound_of_the_word_before_it(word: str, kind: str, wanted: str) -> None:
     assert particle(word, kind) == wanted
+
+
+def test_particles_agree_with_what_was_written_by_hand() -> None:
+    """Everywhere a translator has put a particle behind an English word, the rule finds the same one."""
+    texts = [*read("ko").values(), *(one for name in LESSONS for one in lesson_texts(prose("ko", name)).values())]
+    found = {
+        pair
+        for text in texts
+        for pair in re.findall(r"([A-Za-z][A-Za-z_]*)`?(으로|로|이|가|은|는|을|를|과|와)(?![가-힣(])", text)
+    }
+    odd = {(word, kind) for word, kind in found if particle(word, kind) != kind}
+    assert len(found) > 80 and not odd - {("ms", "가")}, "1.5 ms is read 밀리초"
 
 
 def test_a_particle_stands_outside_the_markup_and_a_number_takes_its_noun() -> None:
@@ -113,3 +138,8 @@ def test_the_help_panel_lists_the_whole_glossary() -> None:
 
 def test_korean_writes_token_in_one_way() -> None:
     assert not [key for key, text in read("ko").items() if "토큰" in text]
+
+
+def test_no_stray_space_stands_before_the_end_of_a_korean_sentence() -> None:
+    texts = {**read("ko"), **words("ko")}
+    assert not [key for key, text in texts.items() if re.search(r"[})\w] (입니다|습니다)", text)]

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
 from sched.errors import InputError
 from sched.notes import Note
 from sched.timeline import Timeline
+from view.phrases import phrase
 from view.share import UPLOAD
 from view.text import Text
-
-SPAN = re.compile(r"(?P<low>-?[\d.,]+) to (?P<high>-?[\d.,]+)(?P<unit> .*)?")
 
 
 def error_text(error: InputError, text: Text) -> str:
     """One sentence naming field, value and limit; a place (file, line) that it does not name is put in front."""
     if error.code == "no_such_file" and error.parts["value"].startswith(UPLOAD):
         return text("errors.upload_in_link", value=error.parts["value"])
-    parts = {**error.parts, "limit": limit_text(error.parts["limit"], text)}
+    parts = {name: phrase(part, text) for name, part in error.parts.items()}
     sentence = text(f"errors.{error.code}", **parts)
     where = parts["where"]
     return f"{where}: {sentence}" if where and where not in sentence else sentence
-
-
-def limit_text(limit: str, text: Text) -> str:
-    """A limit such as "1 to 65,536 requests" in a language; anything else as it is."""
-    span = SPAN.fullmatch(limit)
-    return limit if span is None else text("errors.span", low=span["low"], high=span["high"]) + (span["unit"] or "")
 
 
 def note_text(note: Note, text: Text) -> str:

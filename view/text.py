@@ -14,12 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from view.particles import KINDS, particle
+
 LANGUAGES = ("ko", "en")
 STRINGS = Path(__file__).parent / "strings"
-PARTICLES = {first: pair for pair in ("이가", "은는", "을를", "과와") for first in pair}
-DIGITS_WITH_FINAL = "013678"  # 영 일 삼 육 칠 팔 end in a consonant; 이 사 오 구 do not
-LETTERS_WITH_FINAL = "lmnr"  # elle, em, en, are: read as 엘 엠 엔 알
-LETTERS_WITH_RIEUL = "lr"
 
 Writer = tuple[str, Callable[[object], str]]  # a field and how it is written
 
@@ -70,26 +68,6 @@ def fields_of(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
-def particle(word: str, kind: str) -> str:
-    """The form of a Korean particle after a word: particle("r75", "를") is "를", particle("r71", "를") is "을"."""
-    final, rieul = _final(word)
-    if kind in ("으로", "로"):
-        return "으로" if final and not rieul else "로"
-    pair = PARTICLES[kind]
-    return pair[0] if final else pair[1]
-
-
-def _final(word: str) -> tuple[bool, bool]:
-    """Whether a word, read aloud in Korean, ends in a consonant, and whether that is ㄹ. Only its last sign counts."""
-    last = next((sign for sign in reversed(word) if sign.isalnum()), "가")
-    if last.isdigit():
-        return last in DIGITS_WITH_FINAL, last in "178"
-    if "가" <= last <= "힣":
-        consonant = (ord(last) - ord("가")) % 28
-        return consonant > 0, consonant == 8
-    return last.lower() in LETTERS_WITH_FINAL, last.lower() in LETTERS_WITH_RIEUL
-
-
 def _flatten(prefix: str, table: dict[str, object], into: dict[str, str]) -> None:
     for name, value in table.items():
         if isinstance(value, dict):
@@ -115,7 +93,7 @@ def _writer(spec: str) -> Callable[[object], str]:
     """How a field is written."""
     if spec == "":
         return _plain
-    if spec in PARTICLES or spec in ("으로", "로"):
+    if spec in KINDS:
         return lambda value: f"{value}{particle(str(value), spec)}"
     if "|" in spec:
         one, many = spec.removeprefix("=").split("|")

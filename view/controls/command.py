@@ -12,7 +12,8 @@ from sched.scenario import SETTINGS, read_value, write_value
 from sched.serve_line import not_in_serve_line, serve_line
 from view import edits, session
 from view.controls.widgets import title
-from view.notices import error_text, limit_text
+from view.notices import error_text
+from view.phrases import phrase
 from view.run import Plan
 from view.text import Text
 
@@ -23,7 +24,7 @@ def command(text: Text, planned: Plan) -> None:
     scenario = planned.scenario
     st.code(serve_line(scenario.hardware, scenario.scheduler, planned.cache), language="bash", wrap_lines=True)
     for sentence in not_in_serve_line(scenario.scheduler):
-        st.caption(f"{text('controls.not_in_line')}: {sentence}")
+        st.caption(f"{text('controls.not_in_line')}: {phrase(sentence, text)}")
 
 
 def paste(text: Text) -> None:
@@ -36,7 +37,7 @@ def paste(text: Text) -> None:
     elif report is not None:
         st.success(text("controls.paste_done", n=report[0]))
         for sentence in report[1]:
-            st.caption(sentence)
+            st.caption(phrase(sentence, text))
     for name in SETTINGS:
         problem = edits.error_of(name) if report is not None else None
         if problem is not None:
@@ -62,7 +63,7 @@ def everything(text: Text) -> None:
     st.caption(text("controls.all_help"))
     scenario = session.place().scenario
     rows = [
-        {"name": name, "value": write_value(name, scenario.value(name)), "limit": limit_text(_limit(name), text)}
+        {"name": name, "value": write_value(name, scenario.value(name)), "limit": phrase(_limit(name), text)}
         for name in SETTINGS
     ]
     key = f"w.all.{edits.count('all')}"

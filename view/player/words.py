@@ -66,7 +66,7 @@ png: PNG
 svg: SVG
 link: 링크 복사
 copied: 링크를 복사했습니다
-failed: 복사하지 못했습니다. 링크는 {link} 입니다
+failed: 복사하지 못했습니다. 링크: {link}
 help: 단축키와 용어
 close: 닫기
 keys: 단축키
