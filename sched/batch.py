@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,7 @@ from numpy.typing import NDArray
 Seconds = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """The work of one step, in the sums that its duration depends on.
 
     A chunk is what one request computes in the step. "Prefill" here means a chunk longer than one token, whatever it

@@ -20,18 +20,17 @@ class EndingEngine(LeapingEngine):
         budget_left = self.scheduler.config.max_num_batched_tokens - count
         if not self.ending or self.chunkers or not count or budget_left <= 0:
             return False
+        line, row = self._line(count), self.num_steps
+        growing = self.decoders.buckets[row % self.block_size]
         stop = self._blocked(budget_left)
-        row, size, buckets = self.num_steps, self.block_size, self.decoders.buckets
-        growing = buckets[row % size]
-        line = self._line(count)
         if stop is None or line is None or len(growing) > self.pool.num_free_blocks:
             return False
         if growing:
             self._grow(row, growing)
             if self.books.detail and stop.head is not None:
-                stop = self._blocked(budget_left) or stop  # what it lacks
+                stop = self._still_blocked(stop, budget_left)
         if self.names_in_time:
-            self._fill(row, buckets[row % size])
+            self._fill(row, growing)
         start = max(self.now, self.gpu_free_at)
         self.gpu_free_at = start + (line[0] + line[1] * self.decoders.context(row))
         skipped = {request: self._why_skipped(request) for request in self.ending}
@@ -59,8 +58,10 @@ class EndingEngine(LeapingEngine):
         return SkipReason.MAX_MODEL_LEN if out_of_room else SkipReason.IN_FLIGHT
 
     def _finish_async(self, finished: list[FastRequest], row: int, end: float | None) -> None:
-        finished.sort(key=place_of)
-        self._name((request for request in finished if request.status is RequestStatus.RUNNING), row)
+        if len(finished) > 1:
+            finished.sort(key=place_of)
+        if self.caching:
+            self._name([request for request in finished if request.status is RequestStatus.RUNNING], row)
         self.books.close_tokens(finished, row)
         self._finish(finished, self.now if end is None else end)
         if not self.scheduler.has_unfinished_requests():

@@ -134,9 +134,13 @@ def new_scheduler(config: SchedulerConfig, cache: CacheConfig) -> Scheduler:
     return AsyncScheduler(config, cache) if config.async_scheduling else Scheduler(config, cache)
 
 
-def batch_of(output: SchedulerOutput) -> Batch:
-    """What a step computes, as far as its time depends on it; call it after schedule()."""
-    prefill = context = pairs = num_prefills = num_decodes = decode_context = 0
+def batch_of(output: SchedulerOutput, num_decodes: int = 0, decode_context: int = 0) -> Batch:
+    """What a step computes, as far as its time depends on it; call it after schedule().
+
+    num_decodes, decode_context: decodes that are not in `output`, and their context [tokens].
+    """
+    num_sampled = num_decodes + len(output.sampled)
+    prefill = context = pairs = num_prefills = 0
     for request, num_tokens in output.num_scheduled_tokens.items():
         if num_tokens == 1:
             num_decodes += 1
@@ -148,9 +152,7 @@ def batch_of(output: SchedulerOutput) -> Batch:
             context += before
             pairs += num_tokens * before + num_tokens * (num_tokens + 1) // 2
     moved = output.num_swapped_out_blocks + sum(admission.num_swapped_blocks for admission in output.admitted)
-    return Batch(
-        prefill, context, pairs, num_prefills, num_decodes, decode_context, len(output.sampled), moved
-    )  # fmt: skip
+    return Batch(prefill, context, pairs, num_prefills, num_decodes, decode_context, num_sampled, moved)
 
 
 class Engine:
@@ -248,6 +250,9 @@ class Engine:
     def _limit(self) -> End | None:
         self.num_steps += 1
         self.work += len(self.scheduler.running)
+        return self._limit_met()
+
+    def _limit_met(self) -> End | None:
         if self.num_steps >= self.limits.max_steps:
             return End("cut", limit=self.limits.max_steps, which="max_steps")
         if self.work >= self.limits.max_work:

@@ -25,19 +25,16 @@ class FastEngine(QuickEngine):
 
     def _advance(self) -> End | None:
         """Make one step, or leap over many."""
-        if self.scheduler.running:
-            if self._leap():
-                return self._limits_met()
-            if self._ending_step() or self._quick_step():
-                self.num_steps += 1
-                self.work += len(self.scheduler.running)
-                return self.stuck if self.stuck and self.limits.end_when_stuck else self._limits_met()
-        return self._exact_step()
-
-    def _limits_met(self) -> End | None:
-        self.num_steps -= 1  # Engine._limit counts a step of its own
-        self.work -= len(self.scheduler.running)
-        return self._limit()
+        if not self.running:
+            return self._exact_step()
+        if not self._leap():
+            if not self._ending_step() and not self._quick_step():
+                return self._exact_step()
+            self.num_steps += 1
+            self.work += len(self.running)
+        if self.stuck is not None and self.limits.end_when_stuck:
+            return self.stuck
+        return self._limit_met()
 
     # ---- an exact step ----------------------------------------------------------------------------------------
 
@@ -45,6 +42,7 @@ class FastEngine(QuickEngine):
         """Let the reference scheduler make one step, with every request brought up to date before and sorted after."""
         self._bring_all_up_to_date()
         stuck = self._one_step()
+        self.next_due = self.arrivals.next_due()
         end = stuck if stuck and self.limits.end_when_stuck else self._limit()
         self._sort_out()
         return end
@@ -79,6 +77,7 @@ class FastEngine(QuickEngine):
             else:
                 request.offset, request.last_row = request.num_computed_tokens - row, row - 1
                 self.ending.append(request)
+        self.books.changed(self.running)
 
     def timeline(self, end: End) -> Timeline:
         """The record of the run."""

@@ -160,13 +160,13 @@ class FastKVCacheManager(KVCacheManager):
         self.pool = FastBlockPool(config.num_gpu_blocks, config.enable_prefix_caching)
         self.block_pool = self.pool
 
-    def _is_private(self, request: Request) -> bool:
+    def is_private(self, request: Request) -> bool:
         """Whether nobody can find this request's blocks: only itself could, after a preemption."""
         return not (request.num_preemptions or request.spec.prefix_len or request.spec.hash_size)
 
     def get_computed_blocks(self, request: Request) -> list[int]:
         """See KVCacheManager; the same request's next question finds what is left of its last answer."""
-        if self._is_private(request):
+        if self.is_private(request):
             return []
         by = (request.index, request.num_tokens)
         if self.pool.hit is None or self.pool.hit_by != by:
@@ -177,7 +177,7 @@ class FastKVCacheManager(KVCacheManager):
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """See KVCacheManager; the names of private blocks are only counted."""
-        if not self._is_private(request):
+        if not self.is_private(request):
             super().cache_blocks(request, num_tokens)
             return
         first, last = request.num_cached_blocks, num_tokens // self.block_size
@@ -189,7 +189,7 @@ class FastKVCacheManager(KVCacheManager):
     def free(self, request: Request) -> int:
         """See KVCacheManager; from its first preemption on a request can find its own blocks."""
         blocks, num_hashed, own = request.block_ids, request.num_cached_blocks, None
-        if num_hashed and self._is_private(request):
+        if num_hashed and self.is_private(request):
             names = request.block_hashes(0, num_hashed, self.block_size)
             if request.num_tokens < request.final_num_tokens:
                 self.pool.name_late(blocks[:num_hashed], names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any
 
@@ -14,37 +13,30 @@ from sched.config import CacheConfig
 from sched.decoders import FastRequest
 from sched.output import SchedulerOutput, Stop
 from sched.reasons import SkipReason
-from sched.recorder import Columns, Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
+from sched.recorder import Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
 from sched.request import RequestSpec
+from sched.running_columns import RunningColumns
 from sched.scheduler import Scheduler
-from sched.timeline import Steps
+from sched.timeline import Floats, Ints, Runs, Steps
 
-PER_STEP = ("number", "scheduled_at", "start", "end", "free_blocks", "cached_free_blocks")
-"""The columns of Steps that change while the same requests decode; the others are stored once for a run of steps."""
-
-
-@dataclass(slots=True)
-class Leap:
-    """Steps in a row in which the same requests decode.
-
-    Attributes:
-        number: of the first step.
-        scheduled_at, start: of the first two steps and of the first [s]; those that follow start when others end.
-        end, free_blocks, cached_free_blocks: one entry a step.
-        stops: why nobody could enter, from which step of the leap on.
-    """
-
-    number: int
-    scheduled_at: tuple[float, ...]
-    start: float
-    end: list[float] = field(default_factory=list)
-    free_blocks: list[int] = field(default_factory=list)
-    cached_free_blocks: list[int] = field(default_factory=list)
-    stops: list[tuple[int, Stop]] = field(default_factory=list)
+ROW = (
+    "count", "number", "free_blocks", "cached_free_blocks", "num_running", "num_waiting", "prefill_tokens",
+    "decode_tokens", "recompute_tokens", "num_sampled", "stop_reason", "stop_head", "stop_needed", "stop_free",
+    "swapped_blocks",
+)  # fmt: skip
+"""What is stored once for a run of steps: their number, and what `Steps` says of the first; see FastRecorder."""
 
 
 class FastRecorder(Recorder):
-    """Collects the columns of one timeline; `detail` off leaves out who ran in each step and which blocks they held."""
+    """Collects the columns of one timeline; `detail` off leaves out who ran in each step and which blocks they held.
+
+    Attributes:
+        end: when each step ends [s].
+        grown: how many blocks the decoding requests took in each step of a leap; 0 for other steps [blocks].
+        rows: flat: what is in ROW, for each run of steps; free_blocks is what was free before `grown`.
+        heads: flat: step, scheduled_at, start of each step that did not follow another at once [s].
+        running_columns: the running list, for `runs`; only with detail.
+    """
 
     def __init__(
         self, specs: Sequence[RequestSpec], scheduler: Scheduler, cache: CacheConfig, depth: int, detail: bool
@@ -53,50 +45,82 @@ class FastRecorder(Recorder):
         self.detail = detail
         if not detail:
             self.pool.hash_log = None
-        self.counts = array("i")  # per row of `steps`: for how many steps it holds
-        self.per_step = Columns(Steps, floats=("scheduled_at", "start", "end")).by_name
-        self.per_step_columns = [self.per_step[name] for name in PER_STEP]
-        self.places = [field.name for field in fields(Steps)]
+        self.end = array("d")
+        self.grown = array("i")
+        self.rows = array("d")
+        self.heads = array("d")
+        self.running_columns = RunningColumns()
 
     @property
     def num_steps(self) -> int:
         """Steps recorded so far."""
-        return len(self.per_step["number"])
+        return len(self.end)
+
+    # ---- who runs ---------------------------------------------------------------------------------------------
+
+    def joined(self, request: FastRequest) -> None:
+        """The request joined the end of `running`."""
+        if self.detail:
+            self.running_columns.add(request)
+
+    def left(self, request: FastRequest) -> None:
+        """The request left `running`."""
+        if self.detail:
+            self.running_columns.remove(request)
+
+    def changed(self, running: Sequence[FastRequest]) -> None:
+        """The running list may be any other."""
+        if self.detail:
+            self.running_columns.rebuild(running)
+
+    # ---- the ways to make a step ------------------------------------------------------------------------------
 
     def _add_step(self, row: tuple[float, ...]) -> None:
-        self.counts.append(1)
-        self.steps.append(*row)
-        number, scheduled_at, start, end, _, _, free_blocks, cached_free_blocks, *_ = row
-        for column, value in zip(
-            self.per_step_columns, (number, scheduled_at, start, end, free_blocks, cached_free_blocks), strict=True
-        ):
-            column.append(value)
+        number, scheduled_at, start, end, running, waiting, free_blocks, cached_free_blocks, *rest = row
+        self._add_one((scheduled_at, start, end))
+        self.rows.extend((1, number, free_blocks, cached_free_blocks, running, waiting, *rest))
 
-    def leap(self, leap: Leap, running: Sequence[FastRequest], num_waiting: int) -> None:
-        """Record steps in which all of `running` decode."""
-        row, count, size = self.num_steps, len(leap.end), len(running)
-        per_step: dict[str, array[Any]] = self.per_step
-        per_step["number"].extend(range(leap.number, leap.number + count))
-        per_step["scheduled_at"].extend([*leap.scheduled_at, *leap.end][:count])
-        per_step["start"].extend([leap.start, *leap.end[:-1]])
-        per_step["end"].extend(leap.end)
-        per_step["free_blocks"].extend(leap.free_blocks)
-        per_step["cached_free_blocks"].extend(leap.cached_free_blocks)
-        leap.stops.append((count, leap.stops[-1][1]))
-        for (first, stop), (last, _) in pairwise(leap.stops):
-            self.counts.append(last - first)
-            self.steps.append(0, 0.0, 0.0, 0.0, size, num_waiting, 0, 0, 0, size, 0, size, *stop_columns(stop), 0)
+    def _add_one(self, times: tuple[float, float, float]) -> None:
+        scheduled_at, start, end = times
+        self.heads.extend((len(self.end), scheduled_at, start))
+        self.end.append(end)
+        self.grown.append(0)
+
+    def leap(
+        self, first: int, number: int, scheduled_at: Sequence[float], start: float, blocks: tuple[int, int],
+        stops: list[tuple[int, Stop]], running: Sequence[FastRequest], num_waiting: int,
+    ) -> None:  # fmt: skip
+        """Record the steps in which all of `running` decode; `end` and `grown` have them already, from `first` on.
+
+        number: of the first step. scheduled_at: of the first, and of the second with async scheduling [s].
+        start: of the first; those that follow start when others end [s].
+        blocks: how many were free before, and how many of them cached [blocks].
+        stops: why nobody could enter, from which step of the leap on.
+        """
+        size, count = len(running), len(self.end) - first
+        self.heads.extend((first, scheduled_at[0], start))
+        if count > 1 and len(scheduled_at) > 1:
+            self.heads.extend((first + 1, scheduled_at[1], self.end[first]))
+        free, cached = blocks
+        for (low, stop), (high, _) in pairwise([*stops, (count, stops[0][1])]):
+            left = free - sum(self.grown[first : first + low]) if low else free
+            self.rows.extend(
+                (high - low, number + low, left, cached, size, num_waiting, 0, size, 0, size, *stop_columns(stop), 0)
+            )
         if self.detail:
-            self._begin_run(row)
-            _, _, request, computed, tokens = self.runs.columns
-            request.extend([member.index for member in running])
-            computed.extend([member.offset + row for member in running])
-            tokens.extend(array("i", [1]) * size)
+            self._record_all(first, running, 0)
+            self.runs.by_name["tokens"].extend(array("i", [1]) * size)
 
-    def _begin_run(self, row: int) -> None:
-        first, offset, request, *_ = self.runs.columns
+    def _record_all(self, row: int, running: Sequence[FastRequest], num_mixed: int) -> None:
+        """Begin a run of steps in `runs`: the list, and what is computed if all but the last num_mixed decode."""
+        first, offset, request, computed, _ = self.runs.columns
+        columns = self.running_columns
+        if columns.num_fresh:
+            columns.refresh(running, num_mixed)
         first.append(row)
         offset.append(len(request))
+        request.extend(columns.request)
+        computed.extend(columns.offset)
 
     def quick_step(
         self, number: int, times: tuple[float, float, float], running: Sequence[FastRequest], num_waiting: int,
@@ -105,18 +129,35 @@ class FastRecorder(Recorder):
         """Record a step of which `output` holds only what was not plain decoding."""
         row = self.num_steps
         prefill, decode, recompute = tokens_by_kind(output) if output.num_scheduled_tokens else (0, 0, 0)
-        self._add_step(
-            (number, *times, len(running), num_waiting, self.pool.num_free_blocks, self.pool.num_cached_free_blocks,
-             prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
-             *stop_columns(output.stop), swapped_blocks(output)),
-        )  # fmt: skip
+        self._add_one(times)
+        self.rows.extend((
+            1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, len(running), num_waiting,
+            prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
+            *stop_columns(output.stop), swapped_blocks(output),
+        ))  # fmt: skip
         if self.detail:
             self._record_mixed(row, running, output)
-        self._record_blocks(row, output)
+            self._record_blocks(row, output)
         self._record_decisions(row, output)
         if output.num_scheduled_tokens:
-            self._record_catch_ups(row, output)
+            if self.preemptions.rows:
+                self._record_catch_ups(row, output)
             self._record_tokens(row, output)
+
+    def _record_mixed(self, row: int, running: Sequence[FastRequest], output: SchedulerOutput) -> None:
+        scheduled, num_mixed = output.num_scheduled_tokens, len(output.num_scheduled_tokens)
+        self._record_all(row, running, num_mixed)
+        computed, tokens = self.runs.columns[3:]
+        if num_mixed:  # they stand at the end of the list
+            del computed[-num_mixed:]
+            computed.extend([member.num_computed_tokens - n - row for member, n in scheduled.items()])
+        if output.skipped:
+            skipped = {request.index for request in output.skipped}
+            members = self.running_columns.request[: len(running) - num_mixed]
+            tokens.extend([0 if member in skipped else 1 for member in members])
+        else:
+            tokens.extend(array("i", [1]) * (len(running) - num_mixed))
+        tokens.extend(scheduled.values())
 
     def ending_step(
         self, number: int, times: tuple[float, float, float], running: Sequence[FastRequest], num_waiting: int,
@@ -125,32 +166,30 @@ class FastRecorder(Recorder):
         """Record a step in which all of `running` decode, but for those that are skipped."""
         row, size = self.num_steps, len(running)
         decodes = size - len(skipped)
-        self._add_step(
-            (number, *times, size, num_waiting, self.pool.num_free_blocks, self.pool.num_cached_free_blocks,
-             0, decodes, 0, decodes, *stop_columns(stop), 0),
-        )  # fmt: skip
+        self._add_one(times)
+        self.rows.extend((
+            1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, size, num_waiting,
+            0, decodes, 0, decodes, *stop_columns(stop), 0,
+        ))  # fmt: skip
         for request, reason in skipped.items():
             self.skips.append(row, request.index, reason)
         if self.detail:
-            self._begin_run(row)
-            _, _, request_column, computed, tokens = self.runs.columns
-            request_column.extend([member.index for member in running])
-            computed.extend([member.offset + row for member in running])
-            tokens.extend([0 if member in skipped else 1 for member in running])
+            self._record_all(row, running, 0)
+            out = {request.index for request in skipped}
+            tokens = self.runs.by_name["tokens"]
+            tokens.extend([0 if member in out else 1 for member in self.running_columns.request])
 
-    def _record_mixed(self, row: int, running: Sequence[FastRequest], output: SchedulerOutput) -> None:
-        self._begin_run(row)
-        _, _, request, computed, tokens = self.runs.columns
-        scheduled: dict[Any, int] = output.num_scheduled_tokens
-        skipped = output.skipped
-        request.extend([member.index for member in running])
-        computed.extend(
-            [member.num_computed_tokens - scheduled[member] if member in scheduled else member.offset + row
-             for member in running]
-        )  # fmt: skip
-        tokens.extend([0 if member in skipped else scheduled.get(member, 1) for member in running])
+    def _record_running(self, row: int, scheduler: Any, output: SchedulerOutput) -> None:
+        if self.detail:
+            super()._record_running(row, scheduler, output)
+            computed, size = self.runs.by_name["computed"], len(scheduler.running)
+            members = computed[len(computed) - size :]
+            del computed[len(computed) - size :]
+            computed.extend([num_computed_tokens - row for num_computed_tokens in members])
 
-    def grew(self, rows: Sequence[int], requests: Sequence[FastRequest], blocks: Sequence[int]) -> None:
+    # ---- blocks and tokens ------------------------------------------------------------------------------------
+
+    def took(self, rows: Iterable[int], requests: Iterable[FastRequest], blocks: Sequence[int]) -> None:
         """Each of these decoding requests got one block, in the step of the same place."""
         if self.detail:
             step, request, block = self.blocks.columns
@@ -174,15 +213,42 @@ class FastRecorder(Recorder):
         if self.hash_log:
             self._record_hashes(row)
 
-    def _record_running(self, row: int, scheduler: Any, output: SchedulerOutput) -> None:
-        if self.detail:
-            super()._record_running(row, scheduler, output)
+    # ---- closing the books ------------------------------------------------------------------------------------
 
     def _frozen_steps(self) -> Steps:
-        counts = np.frombuffer(self.counts, np.int32) if len(self.counts) else np.empty(0, np.int32)
-        stored: Steps = self.steps.frozen()
-        columns = [
-            frozen(self.per_step[name]) if name in PER_STEP else np.repeat(getattr(stored, name), counts)
-            for name in self.places
-        ]
-        return Steps(*columns)
+        """Unroll the rows, and work out what follows from the step before."""
+        rows = np.frombuffer(self.rows).reshape(-1, len(ROW)) if self.rows else np.empty((0, len(ROW)))
+        counts = rows[:, 0].astype(np.int32)
+        columns: dict[str, Any] = {
+            name: np.repeat(rows[:, place].astype(np.int32), counts) for place, name in enumerate(ROW) if place
+        }
+        first = np.cumsum(counts) - counts
+        columns["number"] += np.arange(len(self.end), dtype=np.int32) - np.repeat(first, counts).astype(np.int32)
+        grown = np.cumsum(frozen(self.grown), dtype=np.int32)
+        before = np.concatenate([[0], grown])[first].astype(np.int32)
+        columns["free_blocks"] -= grown - np.repeat(before, counts)
+        np.minimum(columns["cached_free_blocks"], columns["free_blocks"], out=columns["cached_free_blocks"])
+        columns["scheduled_at"], columns["start"] = self._unrolled_times()
+        columns["end"] = frozen(self.end)
+        for column in columns.values():
+            column.flags.writeable = False
+        return Steps(**columns)
+
+    def _unrolled_times(self) -> tuple[Floats, Floats]:
+        """scheduled_at and start of each step [s]: those of the heads, and else the ends of steps before."""
+        end: Floats = frozen(self.end)
+        heads = np.frombuffer(self.heads).reshape(-1, 3) if self.heads else np.empty((0, 3))
+        start, scheduled_at = np.empty_like(end), np.empty_like(end)
+        start[1:] = end[:-1]
+        scheduled_at[self.depth :] = end[: -self.depth]
+        steps = heads[:, 0].astype(np.int32)
+        scheduled_at[steps], start[steps] = heads[:, 1], heads[:, 2]
+        return scheduled_at, start
+
+    def _frozen_runs(self) -> Runs:
+        """What was computed before each run's first step is that step's row plus the offset."""
+        runs: Runs = self.runs.frozen()
+        rows: Ints = np.repeat(runs.first[:-1], np.diff(runs.offset))
+        computed = runs.computed + rows
+        computed.flags.writeable = False
+        return Runs(runs.first, runs.offset, runs.request, computed, runs.tokens)

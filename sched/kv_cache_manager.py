@@ -6,7 +6,7 @@ Source: vllm/v1/core/kv_cache_manager.py and single_type_kv_cache_manager.py (0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sched.block_pool import BlockPool
 from sched.config import CacheConfig
@@ -16,8 +16,7 @@ from sched.request import Request
 NO_BLOCKS: list[int] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Shortage:
+class Shortage(NamedTuple):
     """Why a waiting request gets no blocks: it needs num_needed (watermark included), num_free are free [blocks]."""
 
     reason: StopReason
@@ -64,21 +63,20 @@ class KVCacheManager:
     ) -> Shortage | None:
         """Test whether a waiting request may have blocks for its first num_tokens tokens; None if it may.
 
-        Cached blocks that lie in the free list must be taken out of it, so they count as needed. The watermark is
-        kept only while something runs. The tokens still to be generated are never reserved.
+        With full_isl all its tokens count, which is never less. Cached blocks that lie in the free list must be taken
+        out of it, so they count as needed. The watermark is kept only while something runs. The tokens still to be
+        generated are never reserved.
         """
-        free = self.block_pool.num_free_blocks
-        held = len(computed_blocks)
-        from_free_list = self.block_pool.num_free(computed_blocks)
+        wanted = min(request.num_tokens, self.max_model_len) if self.full_isl else num_tokens
+        needed = -(-wanted // self.block_size)
+        if computed_blocks:
+            needed = max(needed - len(computed_blocks), 0) + self.block_pool.num_free(computed_blocks)
         watermark = self.watermark_blocks if any_running else 0
-        tests = [(num_tokens, StopReason.NO_BLOCKS)]
-        if self.full_isl:
-            tests.insert(0, (min(request.num_tokens, self.max_model_len), StopReason.FULL_ISL))
-        for wanted, reason in tests:
-            needed = max(self.num_blocks(wanted) - held, 0) + from_free_list
-            if needed + watermark > free:
-                return Shortage(StopReason.WATERMARK if needed <= free else reason, needed + watermark, free)
-        return None
+        free = self.block_pool.num_free_blocks
+        if needed + watermark <= free:
+            return None
+        short = StopReason.FULL_ISL if self.full_isl else StopReason.NO_BLOCKS
+        return Shortage(StopReason.WATERMARK if needed <= free else short, needed + watermark, free)
 
     def take_computed_blocks(self, request: Request, computed_blocks: list[int]) -> None:
         """Give an admitted request the cached blocks it hit, before it takes new ones."""

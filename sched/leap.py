@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
+from itertools import accumulate, chain, repeat
 from typing import cast
 
 from sched.batch import StepTime
@@ -17,12 +17,13 @@ from sched.config import CacheConfig, SchedulerConfig
 from sched.decoders import Decoders, FastRequest
 from sched.engine import Arrivals, Engine, Limits
 from sched.fast_pool import FastKVCacheManager
-from sched.fast_recorder import FastRecorder, Leap
-from sched.output import Stop
+from sched.fast_recorder import FastRecorder
+from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
 from sched.reasons import StopReason, VictimRule
-from sched.request import RequestSpec
+from sched.request import Request, RequestSpec, RequestStatus
 
-NOBODY_WAITS = Stop(StopReason.EMPTY)
+SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
+NOT_OF_BLOCKS = (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
 
 
 class LeapingEngine(Engine):
@@ -30,15 +31,18 @@ class LeapingEngine(Engine):
 
     Attributes:
         books: its recorder.
+        running: the scheduler's running list.
         decoders: the running requests that just decode; their own numbers are out of date meanwhile.
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
         names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
             decode: until then only that request could find them, and it does not look.
+        manager, pool: the scheduler's.
         pending_end: async: when the step in flight ends [s].
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
         thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
+        next_due: the step and the time [s] of which either brings the next arrival.
     """
 
     new_request = FastRequest
@@ -48,12 +52,14 @@ class LeapingEngine(Engine):
         step_time: StepTime, limits: Limits, detail: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
-        self.scheduler.kv_cache_manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache)
+        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache)
+        self.scheduler.kv_cache_manager = self.manager
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
+        self.running = cast(list[FastRequest], self.scheduler.running)
         self.model = step_time
         self.block_size = cache.block_size
-        self.pool = self.scheduler.kv_cache_manager.block_pool
+        self.pool = self.manager.pool
         self.caching = cache.enable_prefix_caching
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
@@ -64,11 +70,12 @@ class LeapingEngine(Engine):
         self.lines: dict[int, tuple[float, float] | None] = {}
         self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
         self.thrown_out: list[FastRequest] = []
+        self.next_due = self.arrivals.next_due()
 
-    @property
-    def running(self) -> list[FastRequest]:
-        """The running list."""
-        return cast(list[FastRequest], self.scheduler.running)
+    def _let_arrive(self) -> None:
+        if self.now >= self.next_due[1] or self.step >= self.next_due[0]:
+            super()._let_arrive()
+            self.next_due = self.arrivals.next_due()
 
     def _leap(self) -> bool:
         """Make as many steps as possible in which the same requests decode; False if not even one is possible."""
@@ -76,117 +83,138 @@ class LeapingEngine(Engine):
         budget_left = self.scheduler.config.max_num_batched_tokens - count
         if self.chunkers or self.ending or not count or budget_left < 0:
             return False
-        stop = self._blocked(budget_left)
+        stop = self._blocked(budget_left) if self.scheduler.waiting else NOBODY_WAITS
         if stop is None:
             return False
-        leap = self._leap_steps(stop, budget_left)
-        if not leap.end:
+        row, blocks = self.num_steps, (self.pool.num_free_blocks, self.pool.num_hashed_free)
+        now, start, pending = self.now, self.gpu_free_at, self.pending_end
+        if start < now:
+            start = now
+        times = (now,) if not self.is_async else (now, now if pending is None or pending < now else pending)
+        self._leap_in_time(start, times[-1])
+        stops = self._leap_in_blocks(stop, budget_left, blocks[0])
+        end = self.books.end
+        num_steps = len(end) - row
+        if not num_steps:
             return False
-        self._close_leap(leap)
+        self.books.leap(row, self.step, times, start, blocks, stops, self.running, len(self.scheduler.waiting))
+        self.gpu_free_at = end[-1]
+        self.pending_end = self.gpu_free_at if self.is_async else None
+        self.now = end[-self.depth] if num_steps >= self.depth else times[-1]
+        self._close_leap(num_steps)
         return True
 
     def _blocked(self, budget_left: int) -> Stop | None:
         """Why the head of the queue cannot enter a step of decodes; None if it can, or if that may change by itself."""
         scheduler = self.scheduler
-        if not len(scheduler.waiting):
+        if not scheduler.waiting:
             return NOBODY_WAITS
         if scheduler.config.prefill_schedule_interval > 1:
             return None
-        scheduler._start_step()
+        head = scheduler.waiting.peek_request()
         is_closed = scheduler.config.batching == "static"
-        plan = scheduler._plan_admission(scheduler.waiting.peek_request(), budget_left, is_closed)
-        return plan if isinstance(plan, Stop) else None
+        if self._obviously_enters(head, budget_left) and not is_closed:
+            return None
+        scheduler._start_step()
+        plan = scheduler._plan_admission(head, budget_left, is_closed)
+        return None if isinstance(plan, AdmissionPlan) else plan
 
-    def _leap_steps(self, stop: Stop, budget_left: int) -> Leap:
-        """Make the steps, each of which ends when its time is over; the blocks they take are given out."""
-        now, free_at, pending = self.now, self.gpu_free_at, self.pending_end
-        after = now if pending is None else max(now, pending)  # async: when the second step is scheduled
-        leap = Leap(self.step, (now, after) if self.is_async else (now,), max(now, free_at), stops=[(0, stop)])
-        self._leap_in_time(leap, leap.start)
-        self._leap_in_blocks(leap, stop, budget_left)
-        if leap.end:
-            self.gpu_free_at = leap.end[-1]
-            self.pending_end = self.gpu_free_at if self.is_async else None
-            times = (*leap.scheduled_at, *leap.end)
-            self.now = times[len(leap.end)]
-        return leap
+    def _obviously_enters(self, head: Request, budget_left: int) -> bool:
+        """Whether the head of the queue can enter without a closer look: the next step takes that look anyway."""
+        config = self.scheduler.config
+        needed = head.num_tokens // self.block_size + 1 + self.manager.watermark_blocks + len(self.running)
+        is_free = needed <= self.pool.num_free_blocks and len(self.running) < config.max_num_running
+        return is_free and (config.enable_chunked_prefill or head.num_tokens <= budget_left) and budget_left > 0
 
-    def _leap_in_time(self, leap: Leap, start: float) -> None:
-        """When each step ends, up to the first that an arrival could be part of, or that samples a last token."""
-        decoders, row, count = self.decoders, self.num_steps, self.decoders.count
-        next_step, next_time = self.arrivals.next_due()
-        num_steps = min(self._most_steps(row, count), next_step - self.step)
+    def _leap_in_time(self, start: float, after: float) -> None:
+        """When each step ends, up to the first that an arrival could be part of, or that samples a last token.
+
+        after: when the second step is scheduled if it does not wait for the first to end [s].
+        """
+        decoders, row, count, end = self.decoders, self.num_steps, self.decoders.count, self.books.end
+        next_step, next_time = self.next_due
+        most = min(self._most_steps(row, count), next_step - self.step)
         line = self._line(count)
         context = decoders.context(row)
         if line is None:
-            leap.end = list(accumulate(self.model.decode_run(count, context, int(num_steps)).tolist(), initial=start))
+            durations = self.model.decode_run(count, context, int(most)).tolist()
         else:
             base, slope = line
             if next_time < math.inf:
-                num_steps = min(num_steps, (next_time - start) // max(base + slope * context, 1e-9) + 3)
-            contexts = range(context, context + count * int(num_steps), count)
-            leap.end = list(accumulate([base + slope * context for context in contexts], initial=start))
-        del leap.end[0]
+                most = max(min(most, (next_time - start) // max(base + slope * context, 1e-9) + 3), 1)
+            durations = [base + slope * tokens for tokens in range(context, context + count * int(most), count)]
+        durations[0] += start
+        end.extend(accumulate(durations))
         if next_time < math.inf:  # the leap ends before the step whose schedule() would see the arrival
-            times = [*leap.scheduled_at, *leap.end]
-            del leap.end[max(bisect_left(times, next_time), 1) :]
+            if self.is_async and after >= next_time:
+                del end[row + 1 :]
+            else:
+                del end[bisect_left(end, next_time, row) + self.depth :]
 
-    def _leap_in_blocks(self, leap: Leap, stop: Stop, budget_left: int) -> None:
-        """Give out the blocks, up to the first step that finds too few; the leap ends before it."""
-        looks = self.books.detail and stop.head is not None
-        looks = looks and stop.reason not in (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
+    def _leap_in_blocks(self, stop: Stop, budget_left: int, free: int) -> list[tuple[int, Stop]]:
+        """Give out the blocks, up to the first step that finds too few; the leap ends before it.
+
+        Returns why nobody can enter, from which step on.
+        """
+        looks = self.books.detail and stop.head is not None and stop.reason not in NOT_OF_BLOCKS
         if looks or self.names_in_time:
-            self._blocks_step_by_step(leap, stop, budget_left, looks)
-        else:
-            self._blocks_at_once(leap)
+            return self._blocks_step_by_step(stop, budget_left, looks)
+        self._blocks_at_once(free)
+        return [(0, stop)]
 
-    def _blocks_at_once(self, leap: Leap) -> None:
+    def _blocks_at_once(self, free: int) -> None:
         """The blocks of all steps in one go: they leave the free list in the same order."""
-        pool, size, row, buckets = self.pool, self.block_size, self.num_steps, self.decoders.buckets
-        free, cached = pool.num_free_blocks, pool.num_cached_free_blocks
-        requests: list[FastRequest] = []
-        rows: list[int] = []
-        for step in range(len(leap.end)):
-            growing = buckets[(row + step) % size]
-            if growing:
-                if len(growing) > free:
-                    del leap.end[step:]
-                    break
-                free -= len(growing)
-                requests += growing
-                rows += [row + step] * len(growing)
-            leap.free_blocks.append(free)
-        leap.cached_free_blocks = [min(cached, left) for left in leap.free_blocks] if cached else [0] * len(leap.end)
+        size, row, end = self.block_size, self.num_steps, self.books.end
+        turns, rest = divmod(len(end) - row, size)
+        turn = self.decoders.buckets[row % size :] + self.decoders.buckets[: row % size]
+        growing = turn * turns + turn[:rest] if turns else turn[:rest]
+        grown = list(map(len, growing))
+        if sum(grown) > free:
+            num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)
+            del end[row + num_steps :], growing[num_steps:], grown[num_steps:]
+        self.books.grown.extend(grown)
+        requests = list(chain.from_iterable(growing))
         if requests:
-            blocks = pool.get_new_blocks(len(requests))
+            blocks = self.pool.get_new_blocks(len(requests))
             for request, block in zip(requests, blocks, strict=True):
                 request.block_ids.append(block)
-            self.books.grew(rows, requests, blocks)
+            steps = range(row, row + len(grown))
+            self.books.took(chain.from_iterable(map(repeat, steps, grown)), requests, blocks)
 
-    def _blocks_step_by_step(self, leap: Leap, stop: Stop, budget_left: int, looks: bool) -> None:
+    def _blocks_step_by_step(self, stop: Stop, budget_left: int, looks: bool) -> list[tuple[int, Stop]]:
         """The blocks of one step after the other, because something is written down between them."""
-        pool, size, row, buckets = self.pool, self.block_size, self.num_steps, self.decoders.buckets
+        pool, size, buckets, books = self.pool, self.block_size, self.decoders.buckets, self.books
+        first, end, grown = self.num_steps, books.end, books.grown
+        stops = [(0, stop)]
         shift = 0 if self.is_async else 1
-        self.books.hashed(row)  # by the tokens that arrived since the last step
-        for step in range(len(leap.end)):
-            growing = buckets[(row + step) % size]
+        books.hashed(first)  # by the tokens that arrived since the last step
+        for row in range(first, len(end)):
+            growing = buckets[row % size]
             if growing:
                 if len(growing) > pool.num_free_blocks:
-                    del leap.end[step:]
-                    return
-                self._grow(row + step, growing)
+                    del end[row:]
+                    break
+                self._grow(row, growing)
             if self.names_in_time:
-                self._fill(row + step, buckets[(row + step + shift) % size])
+                self._fill(row, buckets[(row + shift) % size])
             if growing and looks:
-                now_stop = self._blocked(budget_left) or stop
-                if now_stop != stop:
-                    stop = now_stop
-                    if step:
-                        leap.stops.append((step, stop))
-                    else:
-                        leap.stops[0] = (0, stop)
-            leap.free_blocks.append(pool.num_free_blocks)
-            leap.cached_free_blocks.append(pool.num_cached_free_blocks)
+                stop = self._still_blocked(stop, budget_left)
+                if row == first:
+                    stops = [(0, stop)]
+                elif stop != stops[-1][1]:
+                    stops.append((row - first, stop))
+            grown.append(len(growing))
+        return stops
+
+    def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
+        """Why the head of the queue still cannot enter, now that fewer blocks are free."""
+        manager, head = self.manager, stop.head
+        if stop.reason in SHORTAGES and head is not None and (not self.caching or manager.is_private(head)):
+            free = self.pool.num_free_blocks
+            short = StopReason.FULL_ISL if manager.full_isl else StopReason.NO_BLOCKS
+            enough_but_for_watermark = stop.num_needed - manager.watermark_blocks <= free
+            return Stop(StopReason.WATERMARK if enough_but_for_watermark else short, head, stop.num_needed, free)
+        return self._blocked(budget_left) or stop
 
     def _most_steps(self, row: int, count: int) -> int:
         """How many steps the same requests can make until one gets its last token, or a limit is met."""
@@ -205,37 +233,35 @@ class LeapingEngine(Engine):
         blocks = self.pool.get_new_blocks(len(growing))
         for request, block in zip(growing, blocks, strict=True):
             request.block_ids.append(block)
-        self.books.grew([row] * len(blocks), growing, blocks)
+        self.books.took(repeat(row, len(blocks)), growing, blocks)
 
     def _fill(self, row: int, filling: list[FastRequest]) -> None:
         """Name the block that each of these requests fills: it does when the last token in it is known."""
         self._name(filling, row + (0 if self.is_async else 1))
         self.books.hashed(row)
 
-    def _name(self, requests: Iterable[FastRequest], row: int) -> None:
+    def _name(self, requests: Sequence[FastRequest], row: int) -> None:
         """Name all blocks that these decoding requests have filled with the tokens known before the step `row`."""
         if self.caching:
             for request in requests:
-                self.scheduler.kv_cache_manager.cache_blocks(request, request.offset + row)
+                self.manager.cache_blocks(request, request.offset + row)
 
-    def _close_leap(self, leap: Leap) -> None:
-        """Write the leap down, and let those finish whose last token it sampled."""
-        scheduler, count = self.scheduler, len(leap.end)
-        row = self.num_steps + count
-        self.books.leap(leap, self.running, len(scheduler.waiting))
-        self.step += count
-        self.num_steps += count
-        scheduler._num_executed_steps += count
+    def _close_leap(self, num_steps: int) -> None:
+        """Count the steps, and let those finish whose last token was sampled."""
+        scheduler = self.scheduler
+        self.step += num_steps
+        self.num_steps += num_steps
+        scheduler._num_executed_steps += num_steps
         scheduler._waiting_was_left = len(scheduler.waiting) > 0
-        self.work += (count - 1) * len(scheduler.running)
-        ended = self.decoders.take_endings(row - 1)
+        self.work += (num_steps - 1) * len(self.running)
+        ended = self.decoders.take_endings(self.num_steps - 1)
         if self.is_async:
             self.ending = ended
         elif ended:
-            self._name(ended, row)
-            self.books.close_tokens(ended, row)
+            self._name(ended, self.num_steps)
+            self.books.close_tokens(ended, self.num_steps)
             self._finish(ended, self.now)
-        self.work += len(scheduler.running)
+        self.work += len(self.running)
         self._watch_progress()
 
     def _finish(self, requests: list[FastRequest], end: float) -> None:
@@ -243,8 +269,11 @@ class LeapingEngine(Engine):
         for request in requests:
             request.num_tokens = request.final_num_tokens
             request.num_output_placeholders = 0
+            if request.status is RequestStatus.RUNNING:
+                self.books.left(request)
         self.scheduler._finish(list(requests))
         self.arrivals.answered(len(requests), end)
+        self.next_due = self.arrivals.next_due()
         self.books.finished(requests)
 
     def _watch_progress(self) -> None:

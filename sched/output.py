@@ -6,13 +6,13 @@ Source: vllm/v1/core/sched/output.py (0.33.0) for the name and the first fields;
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sched.reasons import SkipReason, StopReason, VictimRule
 from sched.request import Request
 
 
-@dataclass(frozen=True, slots=True)
-class Preemption:
+class Preemption(NamedTuple):
     """One request thrown out of `running`.
 
     Attributes:
@@ -37,8 +37,7 @@ class Preemption:
     swapped: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(NamedTuple):
     """One request moved from `waiting` to `running`.
 
     Attributes:
@@ -57,8 +56,7 @@ class Admission:
     resumed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """Why admission ended: the reason, the head it concerns, and the blocks it needed and found free [blocks]."""
 
     reason: StopReason
@@ -67,8 +65,7 @@ class Stop:
     num_free: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionPlan:
+class AdmissionPlan(NamedTuple):
     """What the head of the queue would get: the cached blocks it hits, what is then computed, and its first chunk.
 
     is_prefill: more than one token is left to compute, which counts for prefill_schedule_interval.
@@ -78,6 +75,9 @@ class AdmissionPlan:
     num_computed_tokens: int
     num_new_tokens: int
     is_prefill: bool
+
+
+NOBODY_WAITS = Stop(StopReason.EMPTY)
 
 
 @dataclass(slots=True)
@@ -99,5 +99,5 @@ class SchedulerOutput:
     preempted: list[Preemption] = field(default_factory=list)
     admitted: list[Admission] = field(default_factory=list)
     skipped: dict[Request, SkipReason] = field(default_factory=dict)
-    stop: Stop = Stop(StopReason.EMPTY)
+    stop: Stop = NOBODY_WAITS
     num_swapped_out_blocks: int = 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from sched.batch import Batch
 from sched.decoders import FastRequest, place_of
 from sched.ending import EndingEngine
 from sched.engine import batch_of
@@ -68,7 +67,7 @@ class QuickEngine(EndingEngine):
             if num_tokens <= 0:
                 return None
             budget -= num_tokens
-            needed += max(scheduler.kv_cache_manager.num_missing_blocks(request, num_tokens), 0)
+            needed += max(self.manager.num_missing_blocks(request, num_tokens), 0)
             chunks.append((request, num_tokens))
             if budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
@@ -98,11 +97,11 @@ class QuickEngine(EndingEngine):
         for request, num_tokens in chunks:
             if request.status is RequestStatus.PREEMPTED:
                 break
-            new_blocks = self.scheduler.kv_cache_manager.allocate_slots(request, num_tokens)
+            new_blocks = self.manager.allocate_slots(request, num_tokens)
             while new_blocks is None and request.status is RequestStatus.RUNNING:
                 self._preempt_last(request, num_tokens, output)
                 if request.status is RequestStatus.RUNNING:
-                    new_blocks = self.scheduler.kv_cache_manager.allocate_slots(request, num_tokens)
+                    new_blocks = self.manager.allocate_slots(request, num_tokens)
             if new_blocks is None:
                 break
             self.scheduler._carries_prefill |= request.is_prefill_chunk
@@ -123,6 +122,7 @@ class QuickEngine(EndingEngine):
         elif victim in self.ending:
             self.ending.remove(victim)
         self.scheduler._preempt_for(asker, num_tokens, output)
+        self.books.left(victim)
 
     def bring_up_to_date(self, request: FastRequest) -> None:
         """Give a decoding request the numbers it would have had, step by step."""
@@ -157,24 +157,19 @@ class QuickEngine(EndingEngine):
 
     def _duration(self, row: int, output: SchedulerOutput) -> float:
         """How long the step takes [s]: that of its decodes, if there is nothing else."""
-        num_decoders = self.decoders.count
+        count = self.decoders.count
+        context = self.decoders.context(row)
         if not output.num_scheduled_tokens and not output.num_swapped_out_blocks:
-            line = self._line(num_decoders) if num_decoders else (0.0, 0.0)
+            line = self._line(count) if count else (0.0, 0.0)
             if line is not None:
-                return line[0] + line[1] * self.decoders.context(row)
-        part = batch_of(output)
-        return self.model(
-            Batch(
-                part.prefill_tokens, part.prefill_context, part.prefill_pairs, part.num_prefills,
-                part.num_decodes + num_decoders, part.decode_context + self.decoders.context(row),
-                part.num_sampled + num_decoders, part.swapped_blocks,
-            )
-        )  # fmt: skip
+                return line[0] + line[1] * context
+        return self.model(batch_of(output, count, context))
 
     def give_place(self, request: FastRequest) -> None:
         """The request joins the end of `running`."""
         request.place = self.num_places
         self.num_places += 1
+        self.books.joined(request)
 
     def _apply_sync(self, sampled: list[FastRequest], row: int) -> None:
         """The step's tokens appear when it ends."""

@@ -194,6 +194,10 @@ class Recorder:
         steps: Steps = self.steps.frozen()
         return steps
 
+    def _frozen_runs(self) -> Runs:
+        runs: Runs = self.runs.frozen()
+        return runs
+
     def timeline(self, end: End) -> Timeline:
         """Close the books."""
         first, offset, request, *_ = self.runs.columns
@@ -204,7 +208,7 @@ class Recorder:
         when = (self.arrival, self.arrived_step, self.finished_step, self.finish_order)
         return Timeline(
             self.config, self.cache, Requests(self.specs, *(frozen(column) for column in when)),
-            self._frozen_steps(), self.runs.frozen(), self.admissions.frozen(), self.preemptions.frozen(),
+            self._frozen_steps(), self._frozen_runs(), self.admissions.frozen(), self.preemptions.frozen(),
             Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
             self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), self.catch_ups.frozen(), end,
             self.depth,
