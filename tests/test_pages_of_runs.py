@@ -12,8 +12,12 @@ from streamlit.testing.v1 import AppTest
 from sched.scenario import SETTINGS, Scenario, write_value
 from sched.sweep import Outcome
 from sched.twin import READY, TWIN_KNOBS
-from view.compare_controls import other_value, read_changes, write_changes
+from view.compare_controls import Asked, other_value, read_changes, write_changes
+from view.compare_runs import pair_of
+from view.compare_stages import _kept
+from view.frame import Frame
 from view.job import Job
+from view.run import plan
 from view.text import translator
 
 ROOT = Path(__file__).parents[1]
@@ -237,6 +241,25 @@ def test_every_ready_pair_opens_and_says_where_it_parts(name: str, language: str
     assert "step" in said(app) and len(app.get("plotly_chart")) == 5
     told = translator(language)("compare.won.title")
     assert told in said(app)
+
+
+def test_what_lies_under_both_pictures_follows_when_they_are_painted() -> None:
+    app = opened("compare", lang="en")
+    before = app.session_state["compare.under"]
+    app.session_state["painted"] = "the pair before"
+    done(app.text_input(key="compare.value.watermark").set_value("0.1"))
+    assert app.session_state["compare.under"] == before
+    assert "watermark 0.1" in said(app), "the picture does not wait"
+    app.session_state["painted"] = ""
+    assert done(app).session_state["compare.under"][1].changes == {"watermark": 0.1}
+
+
+def test_the_left_picture_stays_while_the_right_run_changes() -> None:
+    planned = plan(Scenario().replace(num_requests=40))
+    pairs = [pair_of(planned, Asked({"long_prefill_token_threshold": value}, None)) for value in (400, 401)]
+    here = Frame(translator("en"), "en", planned)
+    (left, right), (same, other) = ([_kept(here, pair, place) for place in range(2)] for pair in pairs)
+    assert left == same and right != other
 
 
 def test_choosing_a_ready_pair_brings_its_scenario_and_its_change() -> None:

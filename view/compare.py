@@ -9,21 +9,16 @@ from pathlib import Path
 import streamlit as st
 
 from sched.errors import InputError
-from sched.metrics import Distribution, itl_values
-from sched.tails import Curve, curve
-from sched.twin import Difference, Group, Score, Twin, score
+from sched.twin import Difference, Score, Twin, score
 from view import session
+from view.compare_below import below
 from view.compare_controls import Asked, controls, pair_asked, side_names
 from view.compare_runs import Pair, pair_of
-from view.compare_stages import stages
+from view.compare_stages import compare_here, heading, stages
 from view.controls.sidebar import sidebar
-from view.figures.overlay import overlay
 from view.figures.sweep_curve import measure_unit, scaled
-from view.figures.twin_scatter import twin_scatter
-from view.frame import Frame, frame
+from view.frame import frame
 from view.notices import end_text, error_text
-from view.run import keep
-from view.tabs.here import chart, theme_of_browser
 from view.text import Text
 
 SHOWN = (
@@ -35,23 +30,25 @@ NOTABLE = 0.005
 """Differences below this share are none."""
 NAMED = 3
 """Differences named in the headline, for better and for worse."""
+PICTURE = ("compare_picture",)
+"""What is drawn first when something was changed."""
 MANIFOLD = 10
 """From this ratio on a change is said as a multiple."""
-MOST = 8
-"""Requests listed that won most, and that lost most."""
 
 
 def compare() -> None:
     """Draw the page."""
     here = frame("compare")
-    pair, names = _pair(here)
+    session.draw_first(PICTURE)
+    picture()
     sidebar(here)  # after the picture: it takes as long
-    if pair is not None:
-        below(here, pair, names)
+    below()
 
 
-def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
-    """The head of the page and both stages; no pair if there cannot be one."""
+@st.fragment(key="compare_picture")
+def picture() -> None:
+    """The head of the page and both stages: all that is drawn when something is changed, until it is painted."""
+    here = compare_here()
     text = here.text
     head = st.empty()
     head.html(_head(text("compare.title"), ""))
@@ -60,14 +57,14 @@ def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
     except InputError as error:
         controls(here, None)
         st.error(error_text(error, text))
-        return None, ("", "")
+        return
     by = controls(here, asked)
     try:
         with st.spinner(text("shell.simulating")):
             pair = pair_of(here.planned, asked)
     except InputError as error:
         st.error(error_text(error, text))
-        return None, ("", "")
+        return
     names = side_names(asked, here.planned.scenario, text)
     why = unchanged_words(pair, asked, text) or parting_words(pair.found, text)
     style = f"<style>{_style()}</style>"
@@ -76,10 +73,9 @@ def _pair(here: Frame) -> tuple[Pair | None, tuple[str, str]]:
         ended = end_text(run.timeline, text)
         if ended:
             st.html(f'<p class="shell-end">{html.escape(f"{side}: {ended}")}</p>')
-    _heading(text("compare.side.right"), text("compare.large"), names[1])
+    heading(text("compare.side.right"), text("compare.large"), names[1])
     st.html(_numbers(pair.found, text))
-    stages(here, pair, names, by)
-    return pair, names
+    stages(pair, names, by)
 
 
 def _head(words: str, why: str) -> str:
@@ -175,92 +171,3 @@ def _change(one: Difference, text: Text, *, alone: bool = False) -> str:
         return text("compare.more" if one.right > one.left else "compare.less")
     ratio = one.right / one.left
     return f"×{ratio:,.0f}" if ratio >= MANIFOLD else f"{ratio - 1:+.0%}".replace("-", "−")
-
-
-# ---- who won, who lost --------------------------------------------------------------------------------------------
-
-
-@st.fragment(key="compare_below")
-def below(here: Frame, pair: Pair, names: tuple[str, str]) -> None:
-    """The differences by request and by class, and both distributions over each other."""
-    text, theme = here.text, theme_of_browser()
-    left, right = pair.runs
-    _heading(text("compare.won.title"), text("compare.won.note"))
-    boxes = st.columns(2, gap="medium")
-    scores = (pair.found.ttft_groups, pair.found.e2e_groups)
-    for box, latency, groups in zip(boxes, ("ttft", "e2e"), scores, strict=True):
-        with box:
-            values = (getattr(left.each, latency), getattr(right.each, latency))
-            spec = twin_scatter(left.timeline, *values, pair.groups, text, theme)
-            st.html(f'<p class="compare-title">Δ{latency.upper()}<span>{html.escape(_score(groups, text))}</span></p>')
-            chart(spec, f"compare.scatter.{latency}", text("compare.won.title"), _select)
-    _extremes(pair, text)
-    _heading(text("compare.spread"), text("tabs.latency.spread_note"))
-    for box, (name, curves, numbers) in zip(st.columns(3), _curves(pair), strict=True):
-        with box:
-            chart(overlay(name, curves, numbers, names, theme), f"compare.spread.{name}", text("compare.spread"))
-
-
-def _heading(title: str, note: str, code: str = "") -> None:
-    name = f"<code>{html.escape(code)}</code>" if code else ""
-    st.html(f'<p class="compare-title">{html.escape(title)}{name}<span>{html.escape(note)}</span></p>')
-
-
-def _score(groups: tuple[Group, ...], text: Text) -> str:
-    """How many won and lost, class by class."""
-    rows = [text("compare.won.group", name=one.name, won=one.won, lost=one.lost, n=one.num_requests,
-                 left=one.left, right=one.right) for one in groups]  # fmt: skip
-    return " · ".join(row.strip(" :") for row in rows)
-
-
-def _extremes(pair: Pair, text: Text) -> None:
-    """The requests that won most and lost most; a click selects one in both pictures."""
-    order = [int(one) for one in pair.order]
-    chosen = list(dict.fromkeys([*order[:MOST], *order[-MOST:]]))
-    left, right = pair.runs
-    columns = {
-        text("compare.column.request"): [left.timeline.request_id(one) for one in chosen],
-        text("compare.column.group"): [pair.groups[one] for one in chosen],
-        "ΔTTFT [s]": [float(pair.found.ttft[one]) for one in chosen],
-        "ΔE2E [s]": [float(pair.found.e2e[one]) for one in chosen],
-        text("compare.column.thrown"): [
-            f"{left.each.num_preemptions[one]} → {right.each.num_preemptions[one]}" for one in chosen
-        ],
-    }
-    formats = {name: st.column_config.NumberColumn(name, format="%+.3f") for name in ("ΔTTFT [s]", "ΔE2E [s]")}
-
-    def picked() -> None:
-        rows = st.session_state["compare.extremes"]["selection"]["rows"]
-        if rows:
-            _select(chosen[int(rows[0])])
-
-    with st.expander(text("compare.extremes", n=MOST)):
-        st.dataframe(
-            columns, hide_index=True, column_config=formats, key="compare.extremes", on_select=picked,
-            selection_mode="single-row",
-        )  # fmt: skip
-
-
-def _select(request: int) -> None:
-    session.note(selected=request)
-    session.redraw(["compare_stages", "compare_below"])
-
-
-def _curves(pair: Pair) -> list[tuple[str, tuple[Curve, Curve], tuple[Distribution, Distribution]]]:
-    return keep(pair.runs[1], ("twin curves", pair.key), lambda: _make_curves(pair))
-
-
-def _make_curves(pair: Pair) -> list[tuple[str, tuple[Curve, Curve], tuple[Distribution, Distribution]]]:
-    left, right = pair.runs
-    sides = [
-        {
-            "TTFT": (curve(run.each.ttft[run.each.finished]), run.summary.ttft),
-            "ITL": (curve(*itl_values(run.timeline)), run.summary.itl),
-            "E2E": (curve(run.each.e2e), run.summary.e2e),
-        }
-        for run in (left, right)
-    ]
-    return [
-        (name, (sides[0][name][0], sides[1][name][0]), (sides[0][name][1], sides[1][name][1]))
-        for name in ("TTFT", "ITL", "E2E")
-    ]  # fmt: skip

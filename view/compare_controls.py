@@ -141,8 +141,10 @@ def _choose() -> None:
     ready: Ready = READY[name]
     session.choose_preset(ready.preset)
     session.move(scenario=ready.scenario, step=None)
+    session.write()
     st.query_params["twin"] = write_changes(ready.right)
     st.query_params.pop("fork", None)
+    st.session_state["behind"] = True  # the sidebar follows when the picture is painted
 
 
 def _change(here: Frame, asked: Asked | None, text: Text) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 
 import numpy as np
+from streamlit.runtime.scriptrunner import add_script_run_ctx
 
+from sched.errors import InputError
 from sched.fork import fork
 from sched.metrics import per_request, summarize
 from sched.snapshot import History
@@ -35,11 +39,30 @@ class Pair:
 
 
 def pair_of(planned: Plan, asked: Asked) -> Pair:
-    """The pair that is asked for. Raises InputError if the right one cannot be run."""
+    """The pair that is asked for; both are simulated at once. Raises InputError if the right one cannot be run."""
+    right = _ahead(planned, asked)
     left = run(planned)
+    if right is not None:
+        right.join()
     key = (asked.fork, tuple(sorted(asked.changes.items(), key=str)))
     found: Pair = keep(left, ("twin", key), lambda: _make(left, asked, key))
     return found
+
+
+def _ahead(planned: Plan, asked: Asked) -> Thread | None:
+    """Begin the right run, which is kept where _make will look for it. None if it branches off the left one."""
+    if asked.fork is not None:
+        return None
+    right = plan(twin_scenario(planned.scenario, asked.changes), asked.trace)
+    thread = Thread(target=_run, args=(right,), daemon=True)
+    add_script_run_ctx(thread)
+    thread.start()
+    return thread
+
+
+def _run(planned: Plan) -> None:
+    with suppress(InputError):  # raised again, and said, where the run is wanted
+        run(planned)
 
 
 def _make(left: Run, asked: Asked, key: tuple[object, ...]) -> Pair:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import html
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from sched.presets import PRESETS, moment_step
+from sched.timeline import Timeline
 from view import session
 from view.compare_controls import By
 from view.compare_runs import Pair
 from view.figures.stage import prepare, stage
+from view.figures.stage_scale import Scale, beside, scale_of
 from view.frame import Frame
 from view.player import player
 from view.player.pack import pack
@@ -21,23 +24,40 @@ from view.player.picture import Caption
 from view.player.words import words
 from view.run import Run, keep, window
 from view.share import query_string
+from view.text import translator
 
 WINDOW = 200
 """Steps in one window: half of what the Playground sends, since there are two."""
 SIDES = ("left", "right")
+_SCRIPT = Path(__file__).parent / "shell" / "painted.js"
+_watch = st.components.v2.component(
+    "compare_painted", js=_SCRIPT.read_text(encoding="utf-8"), isolate_styles=False
+)  # fmt: skip
+
+
+def compare_here() -> Frame:
+    """What this page is drawn with, in parts of it too: the scenario may have changed since the whole was drawn."""
+    language = session.language()
+    return Frame(translator(language), language, session.planned())
+
+
+def heading(title: str, note: str, code: str = "") -> None:
+    """A line above a part of the page."""
+    name = f"<code>{html.escape(code)}</code>" if code else ""
+    st.html(f'<p class="compare-title">{html.escape(title)}{name}<span>{html.escape(note)}</span></p>')
 
 
 @st.fragment(key="compare_stages")
-def stages(here: Frame, pair: Pair, names: tuple[str, str], by: By) -> None:
+def stages(pair: Pair, names: tuple[str, str], by: By) -> None:
     """Draw both. Their reports rerun only this."""
+    here = compare_here()
     token, _ = session.destination()
     boxes = st.columns(2, gap="medium")
     steps = opening(pair, by)
     for place, (box, side) in enumerate(zip(boxes, SIDES, strict=True)):
         run = pair.runs[place]
         with box:
-            mark = html.escape(here.text(f"compare.side.{side}"))
-            st.html(f'<p class="compare-title">{mark}<code>{html.escape(names[place])}</code></p>')
+            heading(here.text(f"compare.side.{side}"), "", names[place])
             first = _first_step(side, _name(pair, place, here.language), token, steps[place])
             goto = (f"{token}{pair.key}{by}", steps[place])
             player(
@@ -45,6 +65,19 @@ def stages(here: Frame, pair: Pair, names: tuple[str, str], by: By) -> None:
                 group="twin", by=by, on_step=_rested if side == "left" else None,
                 on_select=partial(_selected, side), on_want=partial(_wants, side),
             )  # fmt: skip
+    runs = [_name(pair, place, here.language) for place in range(2)]
+    _watch(key="compare_painted", data={"runs": runs}, height=1, on_painted_change=_painted)
+
+
+def painted_name(pair: Pair, language: str) -> str:
+    """What the browser says when it has painted both runs of a pair."""
+    return " ".join(_name(pair, place, language) for place in range(2))
+
+
+def _painted() -> None:
+    """Callback: what lies under the picture follows."""
+    st.session_state["painted"] = st.session_state["compare_painted"]["painted"]
+    session.catch_up(["compare_below"])
 
 
 def opening(pair: Pair, by: By) -> tuple[int, int]:
@@ -73,8 +106,13 @@ def _name(pair: Pair, place: int, language: str) -> str:
 
 
 def _payload(here: Frame, pair: Pair, place: int, first: int) -> bytes:
-    key = ("twin", place, pair.key, here.language, first)
-    return window(pair.runs[place], key, lambda: _pack(here, pair, place, first))
+    key = (*_kept(here, pair, place), first)
+    return window(pair.runs[place], ("twin", *key), lambda: _pack(here, pair, place, first))
+
+
+def _kept(here: Frame, pair: Pair, place: int) -> tuple[object, ...]:
+    """What a side's picture depends on beside its run: the left one stays while the right one changes."""
+    return place, pair.key if place else "", _shared_scale(pair), here.language
 
 
 def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
@@ -82,7 +120,7 @@ def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
     name = _name(pair, place, here.language)
     other = pair.runs[1 - place].timeline
     prepared = keep(
-        run, ("twin stage", place, pair.key, here.language), lambda: prepare(run.history, text, name, other)
+        run, ("twin stage", *_kept(here, pair, place)), lambda: prepare(run.history, text, name, other)
     )  # fmt: skip
     last = min(first + WINDOW, run.timeline.num_steps)
     preset = session.place().preset
@@ -93,6 +131,16 @@ def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
     )  # fmt: skip
     picture = stage(prepared, first, last, words(here.language), caption)
     return pack(dataclasses.replace(picture, clock=run.timeline.steps.start))
+
+
+def _shared_scale(pair: Pair) -> Scale:
+    """The sizes of both pictures. As long as they stay, so does the left one, whatever the right one changes."""
+    left, right = (run.timeline for run in pair.runs)
+    return keep(pair.runs[1], ("twin scale", pair.key, pair.runs[0].scenario), lambda: _both(left, right))
+
+
+def _both(left: Timeline, right: Timeline) -> Scale:
+    return beside(scale_of(left), scale_of(right))
 
 
 def _first_step(side: str, name: str, token: str, step: int) -> int:
