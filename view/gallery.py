@@ -97,4 +97,4 @@ def number(row: Compared, value: float) -> str:
     """A number with its unit. Reported and ours have the same, so that they can be compared at a glance."""
     if row.number == COUNT:
         return f"{value:,.0f}"
-    return f"{value:.1f} s" if row.reported >= 1 else f"{value * 1e3:.1f} ms"
+    return f"{value:,.1f} s" if row.reported >= 1 else f"{value * 1e3:,.1f} ms"

@@ -98,9 +98,9 @@ def _memory(run: Run, text: Text) -> tuple[str, ...]:
     who = text("kpi.victims", n=victims) if victims else text("kpi.nobody")
     return (
         _cell(text("kpi.preemptions"), f"<span{bad}>{summary.num_preemptions:,}</span>", _small(who)),
-        _cell(text("kpi.tax"), f"<span{bad}>{summary.recompute_tax * 100:.1f}</span> <small>%</small>",
+        _cell(text("kpi.tax"), f"<span{bad}>{summary.recompute_tax * 100:.1f}</span><small>%</small>",
               _small(text("kpi.of_tokens", n=summary.recomputed_tokens))),
-        _cell(text("kpi.kv"), f"{summary.kv_use_mean * 100:.0f} <small>%</small>",
+        _cell(text("kpi.kv"), f"{summary.kv_use_mean * 100:.0f}<small>%</small>",
               _small(text("kpi.kv_peak", peak=summary.kv_use_peak * 100))),
     )  # fmt: skip
 
@@ -113,7 +113,7 @@ def _span(seconds: float) -> str:
 
 def _three(value: float) -> str:
     """Three figures are what a reader compares."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}" if value >= 10 else f"{value:,.2f}"
 
 
 def _whole(value: float) -> str:
@@ -121,4 +121,4 @@ def _whole(value: float) -> str:
 
 
 def _decimals(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.2f}"
+    return "–" if math.isnan(value) else f"{value:,.2f}"

@@ -168,7 +168,7 @@ def _memory(budget: KvBudget, text: Text) -> str:
         f'<i style="width:{size / whole:.2%};background:var(--sx-{shade})"></i>' for _, size, shade in parts
     )  # fmt: skip
     legend = "".join(
-        f'<li><i style="background:var(--sx-{shade})"></i>{html.escape(name)} <b>{size / GIB:.2f} GiB</b></li>'
+        f'<li><i style="background:var(--sx-{shade})"></i>{html.escape(name)} <b>{size / GIB:,.2f} GiB</b></li>'
         for name, size, shade in parts
     )
     title = html.escape(text("capacity.memory.title", requested=budget.memory.requested / GIB))

@@ -1,12 +1,13 @@
 """Where do words come from? From strings/<language>/<file>.toml; the text `name` of a file is the key "file.name".
 
-A text may hold fields: `{n}` writes a value (whole numbers with thousands separators), `{n:.1f}` formats it as Python
-does, `{n:block|blocks}` writes the number with its noun, `{n:=is|are}` the word alone, and `{name:을}` the name with
-the Korean particle that suits its sound (이, 가, 은, 는, 을, 를, 과, 와, 으로, 로: either of a pair stands for both).
+A text may hold fields: `{n}` writes a value and `{n:.1f}` formats it as Python does, both with thousands separators,
+`{n:block|blocks}` writes the number with its noun, `{n:=is|are}` the word alone, and `{name:을}` the name with the
+Korean particle that suits its sound (이, 가, 은, 는, 을, 를, 과, 와, 으로, 로: either of a pair stands for both).
 """
 
 from __future__ import annotations
 
+import re
 import string
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,6 +19,9 @@ from view.particles import KINDS, particle
 
 LANGUAGES = ("ko", "en")
 STRINGS = Path(__file__).parent / "strings"
+
+NUMBER = re.compile(r"^([+-]?)((?:\.\d+)?f)$")
+"""A format that would write 1234.5 without a separator."""
 
 Writer = tuple[str, Callable[[object], str]]  # a field and how it is written
 
@@ -100,6 +104,7 @@ def _writer(spec: str) -> Callable[[object], str]:
         if spec.startswith("="):
             return lambda value: one if value == 1 else many
         return lambda value: f"{value:,} {one if value == 1 else many}"
+    spec = NUMBER.sub(r"\1,\2", spec)
     return lambda value: format(value, spec)
 
 

@@ -22,8 +22,11 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False, "showSendToCloud": False
 
 
 def figure(data: Sequence[dict[str, Any]], theme: Theme, **layout: Any) -> Figure:
-    """A plain Plotly figure in the theme's template."""
-    return {"data": list(data), "layout": {"template": template(theme), "dragmode": "zoom", **layout}}
+    """A plain Plotly figure in the theme's template; its axes write 1,000 as the texts do."""
+    axes = {
+        name: {"separatethousands": True, **axis} for name, axis in layout.items() if name[:5] in ("xaxis", "yaxis")
+    }
+    return {"data": list(data), "layout": {"template": template(theme), "dragmode": "zoom", **layout, **axes}}
 
 
 def fill(phase: Phase, theme: Theme) -> dict[str, Any]:

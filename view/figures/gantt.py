@@ -59,7 +59,7 @@ def _bars(
         "base": start, "x": end - start, "marker": fill(phase, theme), "unselected": {"marker": {"opacity": 1}},
         "customdata": [[one, timeline.request_id(one), a, b] for one, a, b in
                        zip(request, start.tolist(), end.tolist(), strict=True)],
-        "hovertemplate": f"<b>%{{customdata[1]}}</b> · {name}<br>%{{customdata[2]:.3f}}–%{{customdata[3]:.3f}} s"
+        "hovertemplate": f"<b>%{{customdata[1]}}</b> · {name}<br>%{{customdata[2]:,.3f}}–%{{customdata[3]:,.3f}} s"
                          "<extra></extra>",
     }  # fmt: skip
 

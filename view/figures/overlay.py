@@ -34,7 +34,7 @@ def overlay(
                 "font": {"size": 11}},
         title={"text": f"{name} [{unit}]", "font": {"size": 12.5}, "x": 0, "xref": "paper", "y": 0.97},
         xaxis={"type": "log", "showgrid": False, "fixedrange": True, "range": ends, **ticks(values)},
-        yaxis={"range": [-2, 106], "tickvals": [0, 50, 90, 99], "ticktext": ["0 %", "50 %", "90 %", "99 %"],
+        yaxis={"range": [-2, 106], "tickvals": [0, 50, 90, 99], "ticktext": ["0%", "50%", "90%", "99%"],
                "fixedrange": True},
     )  # fmt: skip
 
@@ -48,7 +48,7 @@ def _curve(
     line = {
         "type": "scatter", "mode": "lines", "x": found.value[known] * scale, "y": found.share[known] * 100,
         "name": side, "line": {"color": color[name], "width": width, "dash": dash},
-        "hovertemplate": f"%{{y:.1f}} %: ≤ %{{x:,.3~f}} {unit}<extra>{side}</extra>",
+        "hovertemplate": f"%{{y:.1f}}%: ≤ %{{x:,.3~f}} {unit}<extra>{side}</extra>",
     }  # fmt: skip
     mark = {
         "type": "scatter", "mode": "markers", "x": [float(found.value[tail]) * scale], "y": [found.share[tail] * 100],

@@ -26,7 +26,7 @@ def spread(name: str, found: Curve, numbers: Distribution, text: Text, theme: Th
     line = {
         "type": "scatter", "mode": "lines", "x": values[known], "y": shares[known],
         "line": {"color": color["ink2"], "width": 1.6},
-        "hovertemplate": f"%{{y:.1f}} %: ≤ %{{x:,.3~f}} {unit}<extra></extra>",
+        "hovertemplate": f"%{{y:.1f}}%: ≤ %{{x:,.3~f}} {unit}<extra></extra>",
     }  # fmt: skip
     marks = {
         "type": "scatter", "mode": "markers+text", "x": values[at], "y": shares[at], "text": ["p50", "p90", "p99"],
@@ -41,7 +41,7 @@ def spread(name: str, found: Curve, numbers: Distribution, text: Text, theme: Th
         title={"text": _title(name, numbers, text), "font": {"size": 12}, "x": 0, "xref": "paper", "y": 0.98},
         xaxis={"type": "log", "showgrid": False, "title": {"text": f"{name} [{unit}]", "standoff": 4},
                "range": _range(values), **ticks(values)},
-        yaxis={"range": [-2, 106], "tickvals": [0, 50, 90, 99], "ticktext": ["0 %", "50 %", "90 %", "99 %"],
+        yaxis={"range": [-2, 106], "tickvals": [0, 50, 90, 99], "ticktext": ["0%", "50%", "90%", "99%"],
                "fixedrange": True},
     )  # fmt: skip
 

@@ -52,6 +52,13 @@ CHARTS: tuple[tuple[str, tuple[Line, ...]], ...] = (
 """The charts of the page, with their curves."""
 
 
+def written(value: object) -> str:
+    """A knob's value as an axis shows it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,g}"
+
+
 def scaled(measure: str, value: float) -> float:
     """A number as it is shown."""
     return value * SCALES.get(measure, (1.0, ""))[0]
@@ -89,7 +96,7 @@ def places(values: Sequence[Any], possible: Sequence[Any]) -> tuple[list[Any], s
     """Where the knob's values stand on the x axis, and its kind, which those decide that can be."""
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if not numbers or len(set(values)) < 2:
-        return [str(value) for value in values], "category"
+        return [written(value) for value in values], "category"
     low, high = min(possible), max(possible)
     return list(values), "log" if low > 0 and high >= SPAN * low else "linear"
 
@@ -101,7 +108,7 @@ def _knob_axis(rows: Sequence[Row], x: list[Any], kind: str, leaning: bool) -> d
     ends = [math.log10(value) if kind == "log" else value for value in (min(x), max(x))]
     room = 0.04 * (ends[1] - ends[0]) or 0.5
     some = _apart(x, kind)
-    return {"range": [ends[0] - room, ends[1] + room], "tickvals": some, "ticktext": [f"{value:,g}" for value in some]}
+    return {"range": [ends[0] - room, ends[1] + room], "tickvals": some, "ticktext": [written(value) for value in some]}
 
 
 def _apart(x: list[Any], kind: str) -> list[Any]:
@@ -119,11 +126,10 @@ def _curve(
     line: Line, rows: Sequence[Row], known: list[int], x: list[Any], text: Text, theme: Theme
 ) -> list[dict[str, Any]]:
     """The band over the seeds, and the means with a sign at each point."""
-    color = COLORS[theme][line.color]
+    color, name = COLORS[theme][line.color], text(f"sweep.measure.{line.measure}")
     here = [place for place in known if not math.isnan(rows[place].mean(line.measure))]
     at = [x[place] for place in here]
     bands = [rows[place].numbers[line.measure] for place in here]
-    unit = SCALES.get(line.measure, (1.0, ""))[1]
     edge = [scaled(line.measure, band.high) for band in bands]
     edge += [scaled(line.measure, band.low) for band in reversed(bands)]
     band = {
@@ -132,11 +138,11 @@ def _curve(
     }  # fmt: skip
     means = {
         "type": "scatter", "mode": "lines+markers", "x": at, "y": [scaled(line.measure, b.mean) for b in bands],
-        "name": text(f"sweep.measure.{line.measure}"), "customdata": [[place] for place in here],
+        "name": name, "customdata": [[place] for place in here],
         "line": {"color": color, "width": 1.6, "dash": line.dash},
         "marker": {"symbol": line.symbol, "size": 7, "color": color, "opacity": 1}, "cliponaxis": False,
         "unselected": {"marker": {"opacity": 1}},
-        "hovertemplate": f"%{{x}}: %{{y:,.4~g}} {unit}<extra>{text(f'sweep.measure.{line.measure}')}</extra>",
+        "hovertemplate": f"%{{x}}: %{{y:,.4~g}}{unit_behind(line.measure, text)}<extra>{name}</extra>",
     }  # fmt: skip
     return [band, means] if any(b.high > b.low for b in bands) else [means]
 
@@ -173,3 +179,10 @@ def _mark(
 def measure_unit(measure: str) -> str:
     """The unit in which a measure is shown; "" for a count."""
     return SCALES.get(measure, (1.0, MEASURES[measure].unit if measure in MEASURES else ""))[1]
+
+
+def unit_behind(measure: str, text: Text) -> str:
+    """The unit as it stands behind a number: " ms", " token/s" in Korean, "%" without a space; "" for a count."""
+    unit = measure_unit(measure)
+    unit = text(f"sweep.unit.{unit}") if "/" in unit else unit
+    return f" {unit}" if unit and unit != "%" else unit

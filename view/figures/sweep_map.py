@@ -9,7 +9,7 @@ from typing import Any
 from sched.measures import MEASURES
 from sched.sweep import Axis, Row
 from view.figures.chart import Figure, figure
-from view.figures.sweep_curve import measure_unit, scaled
+from view.figures.sweep_curve import scaled, unit_behind, written
 from view.palette import COLORS, Theme
 from view.text import Text
 
@@ -27,14 +27,14 @@ def sweep_map(
     table = [values[start : start + across] for start in range(0, len(values), across)]
     ends = [color["bg"], color["decode"]]
     good = ends if MEASURES[measure].more_is_better else ends[::-1]
-    names = [[str(value) for value in axis.values] for axis in axes]
+    names = [[written(value) for value in axis.values] for axis in axes]
     cells = {
         "type": "heatmap", "z": table, "x": names[1], "y": names[0], "xgap": 2, "ygap": 2, "hoverongaps": False,
         "colorscale": [[0, good[0]], [1, good[1]]], "showscale": False,
-        "hovertemplate": f"{axes[0].name} %{{y}}<br>{axes[1].name} %{{x}}<br>%{{z:,.4~g}} {measure_unit(measure)}"
+        "hovertemplate": f"{axes[0].name} %{{y}}<br>{axes[1].name} %{{x}}<br>%{{z:,.4~g}}{unit_behind(measure, text)}"
         "<extra></extra>",
     }  # fmt: skip
-    unit, name = measure_unit(measure), text(f"sweep.measure.{measure}")
+    unit, name = unit_behind(measure, text).strip(), text(f"sweep.measure.{measure}")
     good_is_dark = MEASURES[measure].more_is_better
     axis = {"type": "category", "showgrid": False, "fixedrange": True}
     return figure(

@@ -58,5 +58,5 @@ def _trace(
         "marker": {"symbol": SIGNS[min(place, len(SIGNS) - 1)], "size": 6, "opacity": 0.85,
                    "color": [tint[int(outcome[one])] for one in members]},
         "unselected": {"marker": {"opacity": 0.85}},
-        "hovertemplate": "<b>%{customdata[1]}</b> %{y:+.3f} s<extra></extra>",
+        "hovertemplate": "<b>%{customdata[1]}</b> %{y:+,.3f} s<extra></extra>",
     }  # fmt: skip

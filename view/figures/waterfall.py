@@ -44,14 +44,14 @@ def _part(
     return {
         "type": "bar", "orientation": "h", "name": words, "marker": fill(phase, theme),
         "y": list(range(len(splits))), "x": [split.parts[place] for _, split in splits],
-        "hovertemplate": f"{words} %{{x:.3f}} s<extra></extra>",
+        "hovertemplate": f"{words} %{{x:,.3f}} s<extra></extra>",
     }  # fmt: skip
 
 
 def _beside(row: int, label: str, split: Split, text: Text, theme: Theme) -> dict[str, Any]:
     """The label over a bar: who, and how long; what preemption cost it in the tail's colour."""
     cost = split.parts[PARTS.index("preempted")] + split.parts[PARTS.index("recompute")]
-    words = f"<b>{label}</b>  E2E {split.e2e:.2f} s"
+    words = f"<b>{label}</b>  E2E {split.e2e:,.2f} s"
     if cost > 0:
         bad = text("tabs.latency.cost", wait=split.parts[PARTS.index("preempted")],
                    again=split.parts[PARTS.index("recompute")])  # fmt: skip
@@ -89,7 +89,7 @@ def _stretches(
     return {
         "type": "bar", "orientation": "h", "marker": fill(phase, theme), "y": [int(phase)] * len(here),
         "base": [one.start - start for one in here], "x": [one.end - one.start for one in here],
-        "hovertemplate": f"{text(f'tabs.phase.{phase.name.lower()}')} %{{x}} s<extra></extra>",
+        "hovertemplate": f"{text(f'tabs.phase.{phase.name.lower()}')} %{{x:,.3f}} s<extra></extra>",
     }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _totals(intervals: Sequence[Interval], end: float, theme: Theme) -> list[dic
     return [
         {
             "x": 1, "xref": "paper", "y": int(phase), "xanchor": "left", "xshift": 8, "showarrow": False,
-            "text": f"{total:.3f} s", "font": {"size": 11, "color": COLORS[theme]["ink" if total else "ink3"]},
+            "text": f"{total:,.3f} s", "font": {"size": 11, "color": COLORS[theme]["ink" if total else "ink3"]},
         }
         for phase, total in sums.items()
     ]  # fmt: skip

@@ -60,7 +60,7 @@ def _numbers(of: Summary, text: Text) -> list[tuple[str, str]]:
 
 
 def _span(seconds: float) -> str:
-    return "–" if math.isnan(seconds) else f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.0f} ms"
+    return "–" if math.isnan(seconds) else f"{seconds:,.2f} s" if seconds >= 1 else f"{seconds * 1e3:,.0f} ms"
 
 
 def _control(here: Here, name: str) -> None:

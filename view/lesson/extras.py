@@ -92,7 +92,7 @@ def _cost(cost: VictimCost, here: Here) -> str:
     best = min(both)
     return " · ".join(
         f'<span class="{"best" if one is best else "soft"}">{html.escape(here.text(f"lesson.{one[1]}"))} '
-        f"{one[0] * 1e3:.1f} ms</span>"
+        f"{one[0] * 1e3:,.1f} ms</span>"
         for one in both
     )
 
@@ -109,10 +109,10 @@ def _kinds(here: Here) -> None:
                 (
                     here.raw(f"table.{variant or 'fcfs'}") if kind == "chat" else "",
                     kind,
-                    f"{fields[mine + 'ttft_p99']:.2f} s",
-                    f"{fields[mine + 'e2e_mean']:.1f} s",
+                    f"{fields[mine + 'ttft_p99']:,.2f} s",
+                    f"{fields[mine + 'e2e_mean']:,.1f} s",
                     f"{fields[mine + 'preemptions']:,}",
-                    f"{fields[mine + 'stall']:.2f} s",
+                    f"{fields[mine + 'stall']:,.2f} s",
                     f"{fields[prefix + 'throughput']:,.0f} {here.text('kpi.per_second')}" if kind == "chat" else "",
                 )
             )

@@ -76,7 +76,7 @@ def _remarks(here: Here, log: OperatorLog) -> None:
             words.append(text("tabs.log.idle", n=log.idle_lines))
         if words:
             st.caption(" ".join(words))
-        whole = "\n".join(f"{line.at:.0f} s INFO {line.text}" for line in log.lines) + "\n"
+        whole = "\n".join(f"{line.at:,.0f} s INFO {line.text}" for line in log.lines) + "\n"
         st.download_button(
             text("tabs.log.download"), whole, file_name="vllm.log", mime="text/plain", on_click="ignore",
             key="tabs.log.download",

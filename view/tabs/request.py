@@ -97,7 +97,7 @@ def _facts(here: Here, request: int, now: Now) -> str:
 def _time(here: Here, seconds: float) -> str:
     if math.isnan(seconds):
         return here.text("tabs.state.unfinished")
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+    return f"{seconds:,.2f} s" if seconds >= 1 else f"{seconds * 1000:,.1f} ms"
 
 
 def _losses(here: Here, request: int, losses: list[Loss]) -> None:
