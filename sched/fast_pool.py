@@ -1,7 +1,8 @@
 """The fast engine's block pool: the same blocks in the same order, without a dictionary entry for each of them.
 
-Most contents can be found by nobody: those of a request that shares no prefix, once it has finished. They get no entry,
-and the cached free blocks lie in the pieces in which they were given back. Why this is the same: docs/fast-engine.md.
+Most contents can be found by nobody but the request that computed them, after a preemption: those of a request that
+shares no prefix. They get no entry: the cached free blocks lie in the pieces in which they were given back, and a
+request knows its piece. Why this is the same: docs/fast-engine.md.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class Piece:
     """Cached blocks that one request gave back, head first; they are taken from the tail.
 
     Attributes:
-        own: the name of the first block, those that follow count on, if nobody can ever find them; else None: then each
-            block is in the pool's dictionaries.
+        own: the name of the first block, those that follow count on, if only that request can find them; else None:
+            then each block is in the pool's dictionaries.
     """
 
     blocks: list[int]
@@ -33,12 +34,13 @@ class FastBlockPool(BlockPool):
     """A BlockPool whose `hashed_free` is kept in pieces.
 
     Attributes:
-        pieces: in the order they will be taken.
+        pieces: in the order they will be taken; a piece may be empty.
         num_hashed_free: blocks in all of them.
         piece_of: for each free block that can be found, where it lies.
         hit: the last prefix found, as long as all of it is free: the head of the queue asks again in each step.
         hit_by: for which request and how many of its tokens.
         place_in_hit: where in `hit` each of its blocks stands.
+        own_hit: the last piece that its own request found.
     """
 
     def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
@@ -49,6 +51,7 @@ class FastBlockPool(BlockPool):
         self.hit: list[int] | None = None
         self.hit_by = (-1, 0)
         self.place_in_hit: dict[int, int] = {}
+        self.own_hit = Piece([], None)
 
     @property
     def num_free_blocks(self) -> int:
@@ -78,18 +81,19 @@ class FastBlockPool(BlockPool):
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
         evicted: list[int] = []
-        while (missing := num_blocks - len(evicted)) > 0:
+        self.num_hashed_free -= num_blocks
+        while num_blocks:
             piece = self.pieces[0]
-            taken = piece.blocks[: -missing - 1 : -1]
+            taken = piece.blocks[: -num_blocks - 1 : -1]
             del piece.blocks[len(piece.blocks) - len(taken) :]
             if not piece.blocks:
                 self.pieces.popleft()
-            if piece.own is None:
+            if piece.own is None and taken:
                 for block in taken:
                     del self.piece_of[block]
                 self._forget(taken)
+            num_blocks -= len(taken)
             evicted += taken
-        self.num_hashed_free -= num_blocks
         if self.hash_log is not None:
             self.hash_log.append((evicted, False))
         return evicted
@@ -118,12 +122,16 @@ class FastBlockPool(BlockPool):
 
     def num_free(self, blocks: Sequence[int]) -> int:
         """See BlockPool."""
-        if blocks is self.hit:
+        if blocks is self.hit or blocks is self.own_hit.blocks:
             return len(blocks)
         return sum(block in self.piece_of for block in blocks)
 
     def touch(self, blocks: Sequence[int]) -> None:
         """See BlockPool."""
+        if blocks and blocks is self.own_hit.blocks:
+            self.num_hashed_free -= len(blocks)
+            self.own_hit.blocks = []
+            return
         self.hit = None
         for block in blocks:
             piece = self.piece_of.pop(block, None)
@@ -133,22 +141,31 @@ class FastBlockPool(BlockPool):
             else:
                 self.extra_refs[block] = self.extra_refs.get(block, 0) + 1
 
-    def free_blocks(self, blocks: Sequence[int], num_hashed: int, own: int | None = None) -> None:
-        """See BlockPool; own: see Piece."""
+    def free_blocks(self, blocks: Sequence[int], num_hashed: int) -> None:
+        """See BlockPool."""
+        self.give_back(blocks, num_hashed, None)
+
+    def give_back(self, blocks: Sequence[int], num_hashed: int, own: int | None) -> Piece | None:
+        """Do what free_blocks does; own: see Piece. Returns the piece, if there is one."""
         self.unhashed_free.extend(blocks[num_hashed:])
         hashed = list(blocks[:num_hashed])
-        if self.extra_refs:
+        if self.extra_refs and own is None:
             hashed = [block for block in hashed if not self._let_go(block)]
-        if hashed:
-            piece = Piece(hashed, own)
-            self.pieces.append(piece)
-            self.num_hashed_free += len(hashed)
-            if own is None:
-                self.piece_of.update(dict.fromkeys(hashed, piece))
+        if not hashed:
+            return None
+        piece = Piece(hashed, own)
+        self.pieces.append(piece)
+        self.num_hashed_free += len(hashed)
+        if own is None:
+            self.piece_of.update(dict.fromkeys(hashed, piece))
+        return piece
 
-    def name_late(self, blocks: Sequence[int], block_hashes: Sequence[Hashable]) -> None:
-        """Name contents that were noted in hash_log when they were complete."""
-        self._name(blocks, block_hashes)
+    def publish(self, piece: Piece) -> None:
+        """Enter an own piece in the dictionaries."""
+        assert piece.own is not None
+        self._name(piece.blocks, range(piece.own, piece.own + len(piece.blocks)))
+        self.piece_of.update(dict.fromkeys(piece.blocks, piece))
+        piece.own = None
 
 
 class FastKVCacheManager(KVCacheManager):
@@ -159,15 +176,34 @@ class FastKVCacheManager(KVCacheManager):
         self.watermark_blocks = like.watermark_blocks
         self.pool = FastBlockPool(config.num_gpu_blocks, config.enable_prefix_caching)
         self.block_pool = self.pool
+        self.own_piece: dict[int, Piece] = {}  # of private requests that were preempted
+        self.published: set[int] = set()  # requests that would be private, but have two blocks with one name
 
     def is_private(self, request: Request) -> bool:
-        """Whether nobody can find this request's blocks: only itself could, after a preemption."""
-        return not (request.num_preemptions or request.spec.prefix_len or request.spec.hash_size)
+        """Whether nobody else can find this request's blocks."""
+        spec = request.spec
+        return not (spec.prefix_len or spec.hash_size or request.index in self.published)
+
+    def needs_the_same(self, request: Request) -> bool:
+        """Whether this waiting request needs as many blocks as before, whatever the cache has forgotten meanwhile.
+
+        It does if it finds nothing; a part that it found and does not find any more must be computed, which takes as
+        many blocks if all its tokens count.
+        """
+        return not self.enable_caching or (self.is_private(request) and (
+            self.full_isl or request.index not in self.own_piece))  # fmt: skip
 
     def get_computed_blocks(self, request: Request) -> list[int]:
         """See KVCacheManager; the same request's next question finds what is left of its last answer."""
         if self.is_private(request):
-            return []
+            piece = self.own_piece.get(request.index)
+            if piece is None or not piece.blocks:
+                return []
+            if len(piece.blocks) <= (request.num_tokens - 1) // self.block_size:
+                self.pool.own_hit = piece
+                return piece.blocks
+            self.pool.publish(piece)  # the last block will be computed again, so there will be two of it
+            self.published.add(request.index)
         by = (request.index, request.num_tokens)
         if self.pool.hit is None or self.pool.hit_by != by:
             found = super().get_computed_blocks(request)
@@ -187,15 +223,20 @@ class FastKVCacheManager(KVCacheManager):
                 self.pool.hash_log.append((request.block_ids[first:last], True))
 
     def free(self, request: Request) -> int:
-        """See KVCacheManager; from its first preemption on a request can find its own blocks."""
+        """See KVCacheManager; a private request that will come back knows where its blocks lie."""
         blocks, num_hashed, own = request.block_ids, request.num_cached_blocks, None
-        if num_hashed and self.is_private(request):
-            names = request.block_hashes(0, num_hashed, self.block_size)
-            if request.num_tokens < request.final_num_tokens:
-                self.pool.name_late(blocks[:num_hashed], names)
-            else:
-                own = request.index << 32
-        self.pool.free_blocks(blocks, num_hashed, own)
+        comes_back = request.num_tokens < request.final_num_tokens
+        if self.is_private(request):
+            own = request.index << 32
+            old = self.own_piece.pop(request.index, None)
+            if comes_back and old is not None and old.blocks:  # what if: it was swapped in, and left them behind
+                self.pool.publish(old)
+                self.published.add(request.index)
+                self.pool._name(blocks[:num_hashed], range(own, own + num_hashed))
+                own = None
+        piece = self.pool.give_back(blocks, num_hashed, own)
+        if own is not None and piece is not None and comes_back:
+            self.own_piece[request.index] = piece
         request.block_ids = []
         request.num_cached_blocks = 0
         return len(blocks)

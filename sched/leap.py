@@ -209,7 +209,7 @@ class LeapingEngine(Engine):
     def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
         """Why the head of the queue still cannot enter, now that fewer blocks are free."""
         manager, head = self.manager, stop.head
-        if stop.reason in SHORTAGES and head is not None and (not self.caching or manager.is_private(head)):
+        if stop.reason in SHORTAGES and head is not None and manager.needs_the_same(head):
             free = self.pool.num_free_blocks
             short = StopReason.FULL_ISL if manager.full_isl else StopReason.NO_BLOCKS
             enough_but_for_watermark = stop.num_needed - manager.watermark_blocks <= free
