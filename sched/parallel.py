@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -21,6 +22,8 @@ ALL_CORES = -1
 MAX_JOBS = 1024
 UNORDERED = "generator_unordered"
 CLUSTER_TIMEOUT = 10.0
+NICE = 10
+"""How far polite processes step back, as in nice(1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,13 @@ class Workers:
         dask: address of a Dask scheduler, "tcp://host:8786"; "" = this machine. Its workers need this project on their
             PYTHONPATH, because `sched` is also a module of the standard library.
         patience: how long to wait for the cluster and for its first worker [s].
+        polite: whether the processes on this machine leave the cores to others who want them.
     """
 
     jobs: int = ALL_CORES
     dask: str = ""
     patience: float = CLUSTER_TIMEOUT
+    polite: bool = False
 
     def __post_init__(self) -> None:
         if self.jobs != ALL_CORES and not 1 <= self.jobs <= MAX_JOBS:
@@ -54,7 +59,21 @@ def in_parallel(
     jobs = joblib.cpu_count() if workers.jobs == ALL_CORES else workers.jobs
     if not workers.dask and jobs == 1:
         return (function(*task) for task in tasks)
+    if workers.polite and not workers.dask:
+        return _spread(_Politely(function), tasks, workers)
     return _spread(function, tasks, workers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Politely(Generic[Result]):
+    """A function that first lets its process step back behind others: once is enough."""
+
+    function: Callable[..., Result]
+
+    def __call__(self, *task: Any) -> Result:
+        if hasattr(os, "nice") and os.nice(0) < NICE:
+            os.nice(NICE - os.nice(0))
+        return self.function(*task)
 
 
 def _spread(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], workers: Workers) -> Iterator[Result]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from sched.errors import InputError
 from sched.scenario import SETTINGS, Scenario, write_value
 from sched.sweep import Outcome
+from sched.sweep_questions import QUESTIONS
+from sched.sweep_values import read_axis
 from sched.twin import READY, TWIN_KNOBS
 from view.compare_controls import Asked, other_value, read_changes, write_changes
 from view.compare_runs import pair_of
@@ -82,6 +87,29 @@ def test_a_large_sweep_waits_for_its_button() -> None:
     assert len(app.session_state["sweep.job"][1].items) == 80
 
 
+def test_charts_stand_ready_before_a_large_sweep_is_begun() -> None:
+    app = opened("sweep", lang="en", values=",".join(map(str, range(1, 41))), seeds="3")
+    assert app.button(key="sweep.run") and len(app.get("plotly_chart")) == 6
+    assert "sweep.job" not in app.session_state and "How" not in said(app)
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_ready_question_is_asked_by_its_pill_and_by_its_link(name: str, language: str) -> None:
+    question = QUESTIONS[name]
+    app = opened("sweep", lang=language, values="2", num_requests="5")
+    sound(app.get("button_group")[0].set_value(name).run())
+    asked = {key: value[0] if isinstance(value, list) else value for key, value in app.query_params.items()}
+    axes = [read_axis(asked[f"knob{end}"], asked[f"values{end}"]) for end in ("", "2")[: len(question.axes)]]
+    assert tuple(axes) == question.axes and (asked["measure"], asked["seeds"]) == (
+        question.measure, str(question.seeds)
+    )  # fmt: skip
+    assert app.session_state["place"].scenario == question.scenario
+    assert app.session_state["sweep.question"] == name and not app.error
+    app.session_state["sweep.job"][1].cancel()
+    app.session_state["sweep.job"][1].wait(60)
+
+
 def test_another_knob_brings_its_own_values() -> None:
     app = opened("sweep", lang="en", values="2,8", seeds="1")
     done(app.selectbox(key="sweep.knob").set_value("watermark"))
@@ -122,6 +150,24 @@ def test_a_single_value_makes_no_curve_and_the_page_says_so() -> None:
 def test_words_have_a_best_value_but_no_end() -> None:
     app = opened("sweep", lang="en", knob="gpu", values="L4,H100-SXM", seeds="1")
     assert "is best at gpu = H100-SXM" in said(app) and "turning point: it" not in said(app)
+
+
+def test_waiting_for_the_first_point_ends_with_it_or_when_none_will_come() -> None:
+    goes_on = threading.Event()
+
+    def slow() -> Generator[int, None, None]:
+        yield 1
+        goes_on.wait(60)
+
+    def broken() -> Generator[int, None, None]:
+        raise InputError("no_cluster", field="--dask", value="", limit="")
+        yield 1
+
+    for begin, items in ((slow, [1]), (broken, [])):
+        job = Job(begin)
+        job.wait_for_first(60)
+        assert job.items == items
+    goes_on.set()
 
 
 def test_a_cancelled_sweep_keeps_what_it_has() -> None:

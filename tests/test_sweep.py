@@ -19,10 +19,12 @@ from sched.__main__ import main
 from sched.errors import InputError
 from sched.knee import best, turn
 from sched.measures import MEASURES
-from sched.parallel import Workers, in_parallel
+from sched.parallel import NICE, Workers, in_parallel
 from sched.presets import preset
 from sched.scenario import Scenario
 from sched.sweep import MAX_RUNS, Axis, Band, Outcome, Row, Sweep, outcomes, plan_sweep, rows
+from sched.sweep_questions import QUESTIONS
+from view.sweep_runs import AT_ONCE
 
 ROOT = Path(__file__).parents[1]
 SMALL = Scenario().replace(num_requests=25, rate=8.0, prompt_mean=200, output_mean=40, num_gpu_blocks=513)
@@ -265,3 +267,31 @@ def test_rows_do_not_depend_on_the_order_in_which_runs_end() -> None:
     done: list[Outcome] = list(outcomes(sweep, HERE))
     assert rows(sweep, done) == rows(sweep, reversed(done))
     assert rows(sweep, done[:3])[3].num_runs == 0
+
+
+ANSWERS = {
+    "collapse": ("cliff", 4.0), "max_num_seqs": ("best", 80), "watermark": ("best", 0.03), "threshold": ("best", 64),
+    "budget": ("steady", 256), "memory": ("steady", 0.97),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_ready_question_begins_by_itself_and_has_an_answer(name: str) -> None:
+    question = QUESTIONS[name]
+    sweep = plan_sweep(question.scenario, question.axes, question.seeds)
+    assert sweep.num_runs <= AT_ONCE
+    found = rows(sweep, outcomes(sweep, Workers(jobs=1)))
+    place = best(found, question.measure)
+    assert place is not None and not any(row.refused for row in found)
+    if len(question.axes) == 2:
+        assert found[place].values == (4.0, 96)
+        return
+    turned = turn(found, question.measure)
+    assert turned is not None
+    assert (turned.kind, found[turned.place].values[0]) == ANSWERS[name]
+
+
+def test_polite_workers_step_back_and_this_process_does_not() -> None:
+    before = os.nice(0)
+    assert set(in_parallel(os.nice, [(0,)] * 4, Workers(jobs=2, polite=True))) == {max(before, NICE)}
+    assert os.nice(0) == before

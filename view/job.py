@@ -29,6 +29,7 @@ class Job(Generic[Item]):
         self.cancelled = False
         self.seconds = 0.0
         self._seen = time.monotonic()
+        self._begun = threading.Event()
         self._thread = threading.Thread(target=self._work, args=(begin,), daemon=True)
         self._thread.start()
 
@@ -47,6 +48,10 @@ class Job(Generic[Item]):
         """Let it end; what it has collected stays."""
         self.cancelled = True
 
+    def wait_for_first(self, seconds: float) -> None:
+        """Wait until there is an item, or none will come; at most so long."""
+        self._begun.wait(seconds)
+
     def wait(self, seconds: float) -> None:
         """Wait until it is done, at most so long."""
         self._thread.join(seconds)
@@ -58,11 +63,13 @@ class Job(Generic[Item]):
         except Exception as error:  # noqa: BLE001  (the page shows it; a thread has nobody to raise it to)
             self.error = error
         self.seconds = time.monotonic() - began
+        self._begun.set()
 
     def _consume(self, generator: Generator[Item, None, Any]) -> None:
         try:
             while not self.cancelled:
                 self.items.append(next(generator))
+                self._begun.set()
                 if time.monotonic() - self._seen > FORGOTTEN:
                     self.cancelled = True
         except StopIteration as done:
@@ -72,5 +79,8 @@ class Job(Generic[Item]):
 
 
 def workers() -> Workers:
-    """Who makes the runs of sweeps and advice: all cores, or this process where no others are allowed."""
-    return Workers(jobs=1 if os.environ.get("SCHED_WORKERS") == "0" else ALL_CORES)
+    """Who makes the runs of sweeps and advice: all cores, or this process where no others are allowed.
+
+    They step back behind the pages of all visitors.
+    """
+    return Workers(jobs=1 if os.environ.get("SCHED_WORKERS") == "0" else ALL_CORES, polite=True)

@@ -11,7 +11,9 @@ import streamlit as st
 from sched.errors import InputError
 from sched.scenario import Scenario, write_value
 from sched.sweep import MAX_SEEDS, Axis, knobs
+from sched.sweep_questions import QUESTIONS, Question
 from sched.sweep_values import FIRST, read_axis, suggested
+from view import session
 from view.text import Text
 
 NONE = "-"
@@ -53,12 +55,13 @@ def _axis(name: str, typed: str | None, scenario: Scenario) -> Axis:
     return Axis(name, suggested(name, scenario))
 
 
-def controls(text: Text, asked: Asked | None) -> None:
-    """Knob, values, a second knob, seeds, the measure. All of them live in the address."""
+def controls(text: Text, asked: Asked | None, scenario: Scenario) -> None:
+    """Ready questions; knob, values, a second knob, seeds, the measure. All of them live in the address."""
     query = st.query_params
     if asked is None and "sweep.drawn" in st.session_state and st.session_state.pop("sweep.drawn"):
         return
     st.session_state["sweep.drawn"] = asked is not None
+    _questions(asked, scenario, text)
     names = _names()
     values = [",".join(write_value(axis.name, value) for value in axis.values) for axis in asked.axes] if asked else []
     first = asked.axes[0].name if asked else query.get("knob", "max_num_seqs")
@@ -77,6 +80,36 @@ def controls(text: Text, asked: Asked | None) -> None:
             _select("measure", CHOSEN, query.get("measure", CHOSEN[0]), text)
         with boxes[4]:
             _select("seeds", [str(n) for n in range(1, MAX_SEEDS + 1)], query.get("seeds", "2"), text)
+
+
+def _questions(asked: Asked | None, scenario: Scenario, text: Text) -> None:
+    now = (one.name for one in QUESTIONS.values() if asked and one.scenario == scenario and _asks(one) == asked)
+    st.session_state["sweep.question"] = next(now, None)
+    st.pills(
+        text("sweep.question.label"), tuple(QUESTIONS), key="sweep.question", on_change=_ask,
+        format_func=lambda one: text(f"sweep.question.{one}"),
+    )  # fmt: skip
+
+
+def _asks(question: Question) -> Asked:
+    return Asked(question.axes, question.seeds, question.measure)
+
+
+def _ask() -> None:
+    """Callback: a ready question takes the place of the scenario and of all controls."""
+    name = st.session_state["sweep.question"]
+    if name is None:
+        return
+    question = QUESTIONS[name]
+    session.choose_preset(question.preset)
+    session.move(scenario=question.scenario, step=None)
+    for key in ("knob2", "values2"):
+        st.query_params.pop(key, None)
+    for place, axis in enumerate(question.axes):
+        end = str(place + 1) if place else ""
+        st.query_params[f"knob{end}"] = axis.name
+        st.query_params[f"values{end}"] = ",".join(write_value(axis.name, value) for value in axis.values)
+    st.query_params["seeds"], st.query_params["measure"] = str(question.seeds), question.measure
 
 
 def _names() -> tuple[str, ...]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
-import threading
-from collections.abc import Generator, Hashable
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,9 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
-from sched.parallel import in_parallel
 from sched.scenario import Scenario, write_value
-from sched.sweep import Outcome, Row, Sweep, knobs, outcomes, plan_sweep, rows
+from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
 from sched.sweep_table import sweep_table
 from sched.traces import Trace
 from view import session
@@ -23,22 +19,20 @@ from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import CHARTS, measure_unit, scaled, sweep_curve
 from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame
-from view.job import Job, workers
+from view.job import Job
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
 from view.sweep_controls import asked_for, controls
+from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import chart, theme_of_browser
 from view.text import Text
 
-AT_ONCE = 60
-"""A sweep of so many runs begins by itself; a larger one waits for its button."""
-LOOK = 0.4
-"""How often a page looks at a sweep that is under way [s]."""
+LOOK, FIRST_LOOK = 0.4, 0.5
+"""How often a page looks at a sweep that is under way, and how long it waits for its first point [s]."""
 
 
 def sweep_page() -> None:
     """Draw the page."""
-    _wake()
     here = frame("sweep")
     _sweep(here)
     sidebar(here)
@@ -50,30 +44,21 @@ def _sweep(here: Frame) -> None:
     head.html(_head(html.escape(text("sweep.title"))))
     try:
         asked = asked_for(here.planned.scenario)
-        controls(here.text, asked)
+        controls(here.text, asked, here.planned.scenario)
         planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, _trace(here.planned.scenario))
     except InputError as error:
-        controls(here.text, None)
+        controls(here.text, None, here.planned.scenario)
         st.error(error_text(error, text))
         return
-    job = _job(planned)
+    job = job_of(planned)
     if job is None:
-        runs = text("sweep.run", n=planned.num_runs)
-        st.button(runs, key="sweep.run", on_click=_start, args=(planned,), type="primary")
-        return
-    every = LOOK if job.running else None
+        wake()
+    every = LOOK if job is not None and job.running else None
     st.fragment(_results, run_every=every)(here, planned, asked.measure, job, head, watched=every is not None)
 
 
 def _head(words: str) -> str:
     return f'<h1 class="shell-verdict">{words}</h1>'
-
-
-@st.cache_resource(show_spinner=False)
-def _wake() -> None:
-    """Once a server: start the processes before somebody waits for their first run."""
-    calls: list[tuple[()]] = [()] * (2 * (os.cpu_count() or 1))
-    threading.Thread(target=lambda: list(in_parallel(knobs, calls, workers())), daemon=True).start()
 
 
 def _trace(scenario: Scenario) -> Trace | None:
@@ -83,78 +68,52 @@ def _trace(scenario: Scenario) -> Trace | None:
     return own if load.source == "trace" and load.trace.startswith(UPLOAD) else None
 
 
-# ---- the runs -------------------------------------------------------------------------------------------------------
-
-
-def _question(planned: Sweep) -> Hashable:
-    """What tells a sweep from another.
-
-    Not the sweep itself: a point that cannot be holds an error, and perhaps a NaN, which equal nothing, and the page
-    would begin the same sweep for ever.
-    """
-    points = tuple(point.scenario or repr(point.values) for point in planned.points)
-    return points, planned.axes[0].name, planned.seeds, planned.trace
-
-
-def _job(planned: Sweep) -> Job[Outcome] | None:
-    """The job of this sweep; a small one is begun. One of another sweep is cancelled."""
-    kept: tuple[Hashable, Job[Outcome]] | None = st.session_state.get("sweep.job")
-    if kept is not None and kept[0] == _question(planned):
-        return kept[1]
-    if kept is not None:
-        kept[1].cancel()
-        del st.session_state["sweep.job"]
-    if planned.num_runs > AT_ONCE:
-        return None
-    return _begin(planned)
-
-
-def _start(planned: Sweep) -> None:
-    """Callback."""
-    _begin(planned)
-
-
-def _begin(planned: Sweep) -> Job[Outcome]:
-    job: Job[Outcome] = Job(lambda: _generator(planned))
-    st.session_state["sweep.job"] = (_question(planned), job)
-    return job
-
-
-def _generator(planned: Sweep) -> Generator[Outcome, None, None]:
-    yield from outcomes(planned, workers())
-
-
 # ---- the results ----------------------------------------------------------------------------------------------------
 
 
 def _results(
-    here: Frame, planned: Sweep, measure: str, job: Job[Outcome], head: DeltaGenerator, *, watched: bool
+    here: Frame, planned: Sweep, measure: str, job: Job[Outcome] | None, head: DeltaGenerator, *, watched: bool
 ) -> None:  # fmt: skip
-    """What is known so far; drawn again and again while runs come in."""
-    running = job.running
-    _, now = st.session_state.get("sweep.job", (None, None))
-    if (watched and not running) or now is not job:  # done, or begun anew: only the whole page knows that job
+    """What is known so far; drawn again and again while runs come in.
+
+    Also before they are begun: then the browser has its charts when the first points come.
+    """
+    running, text = job is not None and job.running, here.text
+    if (watched and not running) or not is_present(job):  # done, or begun anew: only the whole page knows that job
         st.rerun()
-    found = rows(planned, list(job.items))
-    text = here.text
+    with st.container(key="sweep_progress"):
+        _progress(planned, job, running, text)
+    if job is not None and not job.items:
+        job.wait_for_first(FIRST_LOOK)
+    done = list(job.items) if job is not None else []
+    found = rows(planned, done)
+    if job is not None:
+        head.html(_head(_said(planned, found, measure, running, len(done), text)))
     turned = turn(found, measure) if len(planned.axes) == 1 else None
-    said = _headline(planned, found, measure, turned, running, text)
-    known = turned is not None or (len(planned.axes) == 2 and best(found, measure) is not None)
-    if known and len(job.items) < planned.num_runs:
-        said = f"{html.escape(text('sweep.so_far'))} {said}"
-    head.html(_head(said))
-    _progress(planned, job, running, text)
-    if job.error is not None:
-        error = job.error
-        st.error(error_text(error, text) if isinstance(error, InputError) else text("sweep.broken"))
     opened = _charts(here, planned, found, measure, turned)
     if opened is not None:
         _open(here, planned, opened)
     _below(here, planned, found, text)
 
 
-def _progress(planned: Sweep, job: Job[Outcome], running: bool, text: Text) -> None:
-    done, total = len(job.items), planned.num_runs
+def _said(planned: Sweep, found: tuple[Row, ...], measure: str, running: bool, done: int, text: Text) -> str:
+    """The headline; HTML."""
+    turned = turn(found, measure) if len(planned.axes) == 1 else None
+    said = _headline(planned, found, measure, turned, running, text)
+    known = turned is not None or (len(planned.axes) == 2 and best(found, measure) is not None)
+    if known and done < planned.num_runs:
+        said = f"{html.escape(text('sweep.so_far'))} {said}"
+    return said
+
+
+def _progress(planned: Sweep, job: Job[Outcome] | None, running: bool, text: Text) -> None:
+    """How far it is, and what can be done about it."""
+    total = planned.num_runs
+    if job is None:
+        runs = text("sweep.run", n=total)
+        st.button(runs, key="sweep.run", on_click=start, args=(planned,), type="primary")
+        return
+    done = len(job.items)
     if running:
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.progress(done / max(total, 1), text("sweep.progress", done=done, all=total))
@@ -162,11 +121,14 @@ def _progress(planned: Sweep, job: Job[Outcome], running: bool, text: Text) -> N
     elif done < total:
         left, right = st.columns([5, 1], vertical_alignment="center")
         left.caption(text("sweep.cancelled", done=done, all=total))
-        right.button(text("sweep.again"), key="sweep.again", on_click=_start, args=(planned,), width="stretch")
+        right.button(text("sweep.again"), key="sweep.again", on_click=start, args=(planned,), width="stretch")
     else:
         done_words = text("sweep.done", all=total, seeds=len(planned.seeds), seconds=job.seconds)
         bands = len(planned.seeds) > 1 and len(planned.axes) == 1
         st.caption(f"{done_words} · {text('sweep.bands')}" if bands else done_words)
+    if job.error is not None:
+        error = job.error
+        st.error(error_text(error, text) if isinstance(error, InputError) else text("sweep.broken"))
 
 
 def _headline(
