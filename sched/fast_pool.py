@@ -160,29 +160,28 @@ class FastBlockPool(BlockPool):
             self.piece_of.update(dict.fromkeys(hashed, piece))
         return piece
 
-    def publish(self, piece: Piece) -> None:
-        """Enter an own piece in the dictionaries."""
-        assert piece.own is not None
-        self._name(piece.blocks, range(piece.own, piece.own + len(piece.blocks)))
-        self.piece_of.update(dict.fromkeys(piece.blocks, piece))
-        piece.own = None
-
 
 class FastKVCacheManager(KVCacheManager):
-    """A KVCacheManager on such a pool, with the settings of another."""
+    """A KVCacheManager on such a pool, with the settings of another.
 
-    def __init__(self, like: KVCacheManager, config: CacheConfig) -> None:
+    Attributes:
+        swaps: what if: victims are swapped out. They leave named blocks behind and come back with others, so each block
+            is found by its name then.
+        own_piece: where the blocks of a preempted request lie that nobody else can find.
+    """
+
+    def __init__(self, like: KVCacheManager, config: CacheConfig, swaps: bool) -> None:
         super().__init__(config, like.max_model_len, like.full_isl, 0.0)
         self.watermark_blocks = like.watermark_blocks
         self.pool = FastBlockPool(config.num_gpu_blocks, config.enable_prefix_caching)
         self.block_pool = self.pool
-        self.own_piece: dict[int, Piece] = {}  # of private requests that were preempted
-        self.published: set[int] = set()  # requests that would be private, but have two blocks with one name
+        self.swaps = swaps
+        self.own_piece: dict[int, Piece] = {}
 
     def is_private(self, request: Request) -> bool:
         """Whether nobody else can find this request's blocks."""
         spec = request.spec
-        return not (spec.prefix_len or spec.hash_size or request.index in self.published)
+        return not (spec.prefix_len or spec.hash_size or self.swaps)
 
     def needs_the_same(self, request: Request) -> bool:
         """Whether this waiting request needs as many blocks as before, whatever the cache has forgotten meanwhile.
@@ -199,11 +198,9 @@ class FastKVCacheManager(KVCacheManager):
             piece = self.own_piece.get(request.index)
             if piece is None or not piece.blocks:
                 return []
-            if len(piece.blocks) <= (request.num_tokens - 1) // self.block_size:
-                self.pool.own_hit = piece
-                return piece.blocks
-            self.pool.publish(piece)  # the last block will be computed again, so there will be two of it
-            self.published.add(request.index)
+            assert len(piece.blocks) * self.block_size < request.num_tokens, "its last token was never computed"
+            self.pool.own_hit = piece
+            return piece.blocks
         by = (request.index, request.num_tokens)
         if self.pool.hit is None or self.pool.hit_by != by:
             found = super().get_computed_blocks(request)
@@ -224,19 +221,13 @@ class FastKVCacheManager(KVCacheManager):
 
     def free(self, request: Request) -> int:
         """See KVCacheManager; a private request that will come back knows where its blocks lie."""
-        blocks, num_hashed, own = request.block_ids, request.num_cached_blocks, None
-        comes_back = request.num_tokens < request.final_num_tokens
-        if self.is_private(request):
-            own = request.index << 32
-            old = self.own_piece.pop(request.index, None)
-            if comes_back and old is not None and old.blocks:  # what if: it was swapped in, and left them behind
-                self.pool.publish(old)
-                self.published.add(request.index)
-                self.pool._name(blocks[:num_hashed], range(own, own + num_hashed))
-                own = None
+        blocks, num_hashed = request.block_ids, request.num_cached_blocks
+        own = request.index << 32 if self.is_private(request) else None
         piece = self.pool.give_back(blocks, num_hashed, own)
-        if own is not None and piece is not None and comes_back:
+        if own is not None and piece is not None and request.num_tokens < request.final_num_tokens:
             self.own_piece[request.index] = piece
+        else:
+            self.own_piece.pop(request.index, None)
         request.block_ids = []
         request.num_cached_blocks = 0
         return len(blocks)

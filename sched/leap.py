@@ -52,7 +52,7 @@ class LeapingEngine(Engine):
         step_time: StepTime, limits: Limits, detail: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
-        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache)
+        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, config.preemption_mode == "swap")
         self.scheduler.kv_cache_manager = self.manager
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
