@@ -18,6 +18,13 @@ from sched.file_access import refuse_special
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3", "mixtral", "qwen3_moe")
 WEIGHT_BITS = {"fp8": 8, "gptq": 4, "awq": 4}
 MAX_CONFIG_CHARS = 200_000
+READ = (
+    "_name_or_path", "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+    "head_dim", "intermediate_size", "vocab_size", "max_position_embeddings", "tie_word_embeddings", "attention_bias",
+    "num_local_experts", "num_experts", "moe_intermediate_size", "num_experts_per_tok", "quantization_config",
+)  # fmt: skip
+"""What of a config.json decides the numbers, once the model is of a kind that is simulated."""
+MAX_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,26 @@ def model_from_config(source: Mapping[str, Any] | str | Path, name: str = "", re
         max_model_len=_size(config, "max_position_embeddings", 100_000_000),
         weight_bits=_weight_bits(config),
     )
+
+
+def essence(text: str) -> str:
+    """The shortest config.json that gives the same model, for a link to hold (without semicolons); "" for an empty one.
+
+    Raises InputError as model_from_config does.
+    """
+    if not text.strip():
+        return ""
+    model_from_config(text)
+    config = json.loads(text)
+    kept = {key: config[key] for key in READ if config.get(key) not in (None, False, "")}
+    if isinstance(kept.get("quantization_config"), dict):
+        kept["quantization_config"] = {
+            key: value for key, value in kept["quantization_config"].items() if key in ("quant_method", "bits")
+        }
+    name = kept.get("_name_or_path")
+    if name is not None and (not isinstance(name, str) or len(name) > MAX_NAME or ";" in name):
+        del kept["_name_or_path"]
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
 
 
 def _parse(source: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:

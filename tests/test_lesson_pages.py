@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sched.errors import InputError
 from sched.gallery import Compared, card
 from sched.kv_budget import kv_budget
 from sched.lessons import LESSONS
+from sched.model_config import essence, model_from_config
 from sched.presets import PRESETS
 from sched.scenario import Scenario
 from view.frame import pages
@@ -137,6 +139,61 @@ def test_the_calculator_names_what_of_a_link_it_cannot_read() -> None:
     state = app.session_state["calculator"]
     assert state["changes"] == {"max_model_len": 4096}
     assert [error.parts["value"] for error in state["notices"]] == ["none", "rate"]
+    assert "gpu = none" in app.warning[0].value
+
+
+CONFIG = {
+    "_name_or_path": "meta-llama/Llama-2-13b", "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "hidden_size": 5120, "num_hidden_layers": 40, "num_attention_heads": 40, "num_key_value_heads": 40,
+    "intermediate_size": 13824, "vocab_size": 32000, "max_position_embeddings": 4096, "tie_word_embeddings": False,
+    "rope_scaling": None, "torch_dtype": "float16", "transformers_version": "4.31; a note",
+}  # fmt: skip
+
+
+def numbers_of(app: AppTest) -> str:
+    return "".join(one.value for one in app.html if "calc-" in one.value)
+
+
+def test_a_pasted_config_is_in_the_link_and_another_reader_sees_the_same_numbers() -> None:
+    app = opened("capacity", lang="en")
+    box = app.text_area(key="calc.model_config")
+    sound(box.set_value(json.dumps(CONFIG, indent=1)).run())
+    link = app.query_params["with"]
+    assert "5120" in link and "transformers" not in link and len(link) < 500
+    other = opened("capacity", lang="en", **{"with": link})
+    assert not other.warning and numbers_of(other) == numbers_of(app) != numbers_of(opened("capacity", lang="en"))
+    sound(other.text_area(key="calc.model_config").set_value("").run())
+    assert other.query_params.get("with", "") == "" and numbers_of(other) != numbers_of(app)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("{'a'", "not a JSON object"), (json.dumps({**CONFIG, "hidden_size": -1}), "hidden_size = -1"),
+        (json.dumps({**CONFIG, "model_type": "gpt2"}).replace(";", ""), "gpt2"),
+        ("x" * 2_001, "at most 2,000 characters"),
+    ],
+)  # fmt: skip
+def test_a_link_whose_config_cannot_be_used_falls_back_and_says_so(given: str, said: str) -> None:
+    app = opened("capacity", lang="en", **{"with": f"model_config:{given.replace(';', '')};max_model_len:4096"})
+    assert app.session_state["calculator"]["changes"] == {"max_model_len": 4096}
+    assert said in app.warning[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {}, {"num_key_value_heads": 8, "head_dim": 64}, {"quantization_config": {"quant_method": "gptq", "bits": 8}},
+        {"model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}, {"tie_word_embeddings": True},
+        {"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False}, {"attention_bias": True},
+        {"model_type": "qwen3_moe", "num_experts": 64, "num_experts_per_tok": 8, "moe_intermediate_size": 768},
+    ],
+)  # fmt: skip
+def test_the_essence_of_a_config_is_the_same_model(changes: dict[str, Any]) -> None:
+    text = json.dumps({**CONFIG, **changes})
+    short = essence(text)
+    assert model_from_config(short) == model_from_config(text)
+    assert ";" not in short and essence(short) == short and len(short) < 500
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

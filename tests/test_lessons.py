@@ -73,6 +73,15 @@ def test_both_languages_have_the_same_texts_and_moments(name: str) -> None:
 
 
 @ALL
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_moments_sentence_does_not_repeat_its_step(name: str, language: str) -> None:
+    """The summary puts the step in front of it, and the player shows it."""
+    words = texts(prose(language, name))
+    for moment in LESSONS[name].moments:
+        assert f"{moment.name}_step" not in fields_of(words[f"moments.{moment.name}.says"])
+
+
+@ALL
 def test_both_languages_name_the_same_numbers_and_lead_to_the_same_moments(name: str) -> None:
     korean, english = (texts(prose(language, name)) for language in LANGUAGES)
     for key, text in korean.items():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import streamlit as st
 
+from sched.errors import InputError
 from view import session, shell
 from view.notices import error_text
 from view.palette import COLORS, FONT, MONO
@@ -19,6 +21,8 @@ from view.text import LANGUAGES, Text, translator
 ROOT = Path(__file__).parent.parent
 ICON = "🚦"
 LANGUAGE_NAMES = {"ko": "한국어", "en": "English"}
+MOST_UNREAD = 8
+"""So many parts of an address are named that could not be read."""
 HEADED = {"pages/01_two_limits.py": "lessons", "pages/11_gallery.py": "tools"}
 """Before which pages the menu has a heading."""
 
@@ -51,7 +55,7 @@ def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
     planned = session.planned()
     with st.sidebar:
         _head(text, language)
-    _notices(text)
+    unread(st.session_state["notices"], text)
     return Frame(text, language, planned)
 
 
@@ -95,13 +99,13 @@ def _head(text: Text, language: str) -> None:
         )  # fmt: skip
 
 
-def _notices(text: Text) -> None:
-    """What of the link could not be read."""
-    found = st.session_state["notices"]
-    if not found:
-        return
-    with st.container(key="notices"):
-        lines = "\n".join(f"- {_plain(error_text(error, text))}" for error in found[:8])
+def unread(found: Sequence[InputError], text: Text) -> None:
+    """Name each part of the address that was left out, and why; nothing if all could be read.
+
+    frame() says it of the scenario; a page that has a part of its own says it of that.
+    """
+    if found:
+        lines = "\n".join(f"- {_plain(error_text(error, text))}" for error in found[:MOST_UNREAD])
         st.warning(f"**{text('shell.notice_title')}**\n\n{lines}\n\n{text('shell.notice_rest')}")
 
 

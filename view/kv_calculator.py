@@ -13,12 +13,12 @@ from sched.capacity import server_defaults
 from sched.errors import InputError
 from sched.hardware import GIB
 from sched.kv_budget import Held, KvBudget, kv_budget
+from sched.model_config import essence
 from sched.presets import DEFAULT_PRESET
 from sched.scenario import SETTINGS, Scenario
 from view import session, shell
 from view.controls.stops import STOPS
-from view.frame import Frame, frame
-from view.lesson.unread import unread
+from view.frame import Frame, frame, unread
 from view.lesson.visit import read_changes, written
 from view.notices import error_text
 from view.share import Place, encode
@@ -28,6 +28,8 @@ STATE = "calculator"
 SLIDERS = ("gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size", "max_model_len")
 LENGTHS = ("prompt_mean", "output_mean")
 NAMES = ("gpu", "model", "kv_cache_dtype", *SLIDERS, *LENGTHS, "model_config")
+MOST_LINKED = 2_000
+"""So long may the model be that a link brings [characters]; what a config.json comes down to is a quarter of it."""
 MEMORY = ("weights", "activations", "cuda_graphs", "other", "available")
 SHADES = ("ink3", "waiting", "rule2", "rule", "decode")
 
@@ -67,17 +69,22 @@ def _scenario() -> Scenario:
 
 
 def _with(changes: dict[str, Any]) -> Scenario:
-    """A server of these GPUs with vLLM's defaults on them."""
+    """A server of these GPUs with vLLM's defaults on them; of a pasted config.json what decides the numbers."""
+    if "model_config" in changes:
+        changes = {**changes, "model_config": essence(changes["model_config"])}
     base = Scenario().replace(pool="hardware", check_pool=False, **changes)
     tokens, seqs = server_defaults(base.hardware.resolved_gpu())
     return base.replace(max_num_batched_tokens=tokens, max_num_seqs=seqs)
 
 
 def _attempt(changes: dict[str, Any]) -> None:
-    """Raises InputError if settings do not go together, or are none of this page's."""
-    for name in changes:
+    """Raises InputError if settings of a link do not go together, are none of this page's, or too long."""
+    for name, value in changes.items():
         if name not in NAMES:
             raise InputError("unknown_choice", field="with", value=name, limit=", ".join(NAMES))
+        if name == "model_config" and len(value) > MOST_LINKED:
+            length, limit = f"{len(value):,} characters", f"at most {MOST_LINKED:,} characters"
+            raise InputError("out_of_range", field=name, value=length, limit=limit)
     _with(changes)
 
 
@@ -87,11 +94,13 @@ def _turn(name: str) -> None:
     value = st.session_state[f"calc.{name}"]
     changes = {**state["changes"], name: value}
     try:
-        _with(changes)
+        scenario = _with(changes)
     except InputError as error:
         state["error"] = error
         return
-    link = written({one: value for one, value in changes.items() if one != "model_config"})
+    ordered = sorted(changes, key=lambda one: one != "model_config")  # whether heads divide onto the GPUs depends on it
+    changes = {one: scenario.value(one) for one in ordered if scenario.value(one) != ""}
+    link = written(changes)
     state.update(changes=changes, link=link, error=None, notices=())
     st.query_params["with"] = link
 

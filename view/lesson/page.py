@@ -10,14 +10,13 @@ import streamlit as st
 
 from sched.lessons import LESSONS
 from view import session, shell
-from view.frame import frame
+from view.frame import frame, unread
 from view.lesson import visit as visits
 from view.lesson.board import board, file
 from view.lesson.extras import EXTRAS
 from view.lesson.handout import handout
 from view.lesson.here import Here, fields_of, pages, run_of
 from view.lesson.question import question
-from view.lesson.unread import unread
 from view.lesson.words import words
 from view.prose import line, prose
 from view.share import Place, encode
