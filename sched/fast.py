@@ -34,7 +34,8 @@ class FastEngine(QuickEngine):
             self.work += len(self.running)
         if self.stuck is not None and self.limits.end_when_stuck:
             return self.stuck
-        return self._limit_met()
+        limits = self.limits
+        return self._limit_met() if self.num_steps >= limits.max_steps or self.work >= limits.max_work else None
 
     # ---- an exact step ----------------------------------------------------------------------------------------
 

@@ -138,7 +138,8 @@ class FastRecorder(Recorder):
         if self.detail:
             self._record_mixed(row, running, output)
             self._record_blocks(row, output)
-        self._record_decisions(row, output)
+        if output.admitted or output.preempted or output.skipped:
+            self._record_decisions(row, output)
         if output.num_scheduled_tokens:
             if self.preemptions.rows:
                 self._record_catch_ups(row, output)

@@ -134,7 +134,7 @@ class LeapingEngine(Engine):
         decoders, row, count, end = self.decoders, self.num_steps, self.decoders.count, self.books.end
         next_step, next_time = self.next_due
         most = min(self._most_steps(row, count), next_step - self.step)
-        line = self._line(count)
+        line = self.lines[count] if count in self.lines else self._line(count)
         context = decoders.context(row)
         if line is None:
             durations = self.model.decode_run(count, context, int(most)).tolist()
@@ -166,8 +166,10 @@ class LeapingEngine(Engine):
         """The blocks of all steps in one go: they leave the free list in the same order."""
         size, row, end = self.block_size, self.num_steps, self.books.end
         turns, rest = divmod(len(end) - row, size)
-        turn = self.decoders.buckets[row % size :] + self.decoders.buckets[: row % size]
-        growing = turn * turns + turn[:rest] if turns else turn[:rest]
+        place, buckets = row % size, self.decoders.buckets
+        growing = buckets[place : place + rest] + buckets[: max(place + rest - size, 0)]
+        if turns:
+            growing = (buckets[place:] + buckets[:place]) * turns + growing
         grown = list(map(len, growing))
         if sum(grown) > free:
             num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)

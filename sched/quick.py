@@ -6,6 +6,7 @@ Why this is the same as the reference: docs/fast-engine.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from sched.decoders import FastRequest, place_of
@@ -37,7 +38,8 @@ class QuickEngine(EndingEngine):
             return False
         output = SchedulerOutput(scheduler.config.max_num_batched_tokens - self.decoders.count)
         self._serve_decoders(row, output)
-        self._serve_chunks(chunks, output)
+        if chunks:
+            self._serve_chunks(chunks, output)
         for request in self.ending:
             output.skipped[request] = self._why_skipped(request)
         if output.preempted:
@@ -54,9 +56,9 @@ class QuickEngine(EndingEngine):
 
     def _plan_chunks(self) -> list[tuple[FastRequest, int]] | None:
         """What the requests that do not just decode get; None if the step needs the reference scheduler."""
-        scheduler, chunkers = self.scheduler, self.chunkers
-        budget = scheduler.config.max_num_batched_tokens - self.decoders.count
-        if budget <= 0 or scheduler._held or self.decoders.count + len(chunkers) == 0:
+        scheduler, chunkers, num_decoders = self.scheduler, self.chunkers, self.decoders.count
+        budget = scheduler.config.max_num_batched_tokens - num_decoders
+        if budget <= 0 or scheduler._held or not (num_decoders or chunkers):
             return None
         if chunkers and self.running[-len(chunkers) :] != chunkers:
             return None
@@ -71,8 +73,7 @@ class QuickEngine(EndingEngine):
             chunks.append((request, num_tokens))
             if budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
-        enough = needed <= self.pool.num_free_blocks
-        return chunks if enough or self.takes_last else None
+        return chunks if self.takes_last or needed <= self.pool.num_free_blocks else None
 
     def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
         """Give the decoding requests their blocks, in running order; whoever finds none throws out the last."""
@@ -144,8 +145,8 @@ class QuickEngine(EndingEngine):
         self.books.quick_step(self.step, times, self.running, len(self.scheduler.waiting), num_decoders, output)
         self.step += 1
         sampled = cast(list[FastRequest], output.sampled)
-        candidates = self.chunkers + [cast(FastRequest, admission.request) for admission in output.admitted]
-        self.chunkers = [r for r in candidates if r.is_prefill_chunk and r.status is RequestStatus.RUNNING]
+        mixed = cast(Iterable[FastRequest], output.num_scheduled_tokens)
+        self.chunkers = [request for request in mixed if request.is_prefill_chunk]
         if self.is_async:
             self._apply_async(sampled, row, bool(num_decoders or output.num_scheduled_tokens))
         else:
