@@ -38,6 +38,7 @@ class EndingEngine(LeapingEngine):
             self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop, skipped
         )
         self._close_ending_step(row)
+        self._count_step()
         return True
 
     def _close_ending_step(self, row: int) -> None:
@@ -51,7 +52,8 @@ class EndingEngine(LeapingEngine):
         self.pending_end = self.gpu_free_at
         finished, self.ending = self.ending, self.decoders.take_endings(row)
         self._finish_async(finished, row, in_flight_end)
-        self._watch_progress()
+        if not self.num_unarrived:
+            self._watch_progress()
 
     def _why_skipped(self, request: FastRequest) -> SkipReason:
         out_of_room = request.num_prompt_tokens + request.spec.max_tokens > request.final_num_tokens

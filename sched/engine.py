@@ -248,9 +248,12 @@ class Engine:
         return End("stalled", head.index, manager.num_blocks(head.num_tokens), manager.block_pool.num_gpu_blocks - 1)
 
     def _limit(self) -> End | None:
+        self._count_step()
+        return self._limit_met()
+
+    def _count_step(self) -> None:
         self.num_steps += 1
         self.work += len(self.scheduler.running)
-        return self._limit_met()
 
     def _limit_met(self) -> End | None:
         if self.num_steps >= self.limits.max_steps:

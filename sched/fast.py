@@ -24,18 +24,18 @@ class FastEngine(QuickEngine):
     """One run by leaps; `detail` off records only what the numbers of the run need."""
 
     def _advance(self) -> End | None:
-        """Make one step, or leap over many."""
-        if not self.running:
-            return self._exact_step()
-        if not self._leap():
-            if not self._ending_step() and not self._quick_step():
-                return self._exact_step()
-            self.num_steps += 1
-            self.work += len(self.running)
-        if self.stuck is not None and self.limits.end_when_stuck:
-            return self.stuck
-        limits = self.limits
-        return self._limit_met() if self.num_steps >= limits.max_steps or self.work >= limits.max_work else None
+        """Make steps up to the next arrival, or the next that takes more than a leap."""
+        while self.running:
+            if not self._leap() and not self._ending_step():
+                if not self._quick_step():
+                    break
+                self._count_step()
+                return self.stuck if self.stuck is not None and self.limits.end_when_stuck else self._limit_met()
+            if self.num_steps >= self.limits.max_steps or self.work >= self.limits.max_work:
+                return self._limit_met()
+            if self.now >= self.next_due[1] or self.step >= self.next_due[0] or not self.running:
+                return None
+        return self._exact_step()
 
     # ---- an exact step ----------------------------------------------------------------------------------------
 

@@ -170,11 +170,11 @@ class FastKVCacheManager(KVCacheManager):
         own_piece: where the blocks of a preempted request lie that nobody else can find.
     """
 
-    def __init__(self, like: KVCacheManager, config: CacheConfig, swaps: bool) -> None:
+    def __init__(self, like: KVCacheManager, config: CacheConfig, pool: FastBlockPool, swaps: bool) -> None:
         super().__init__(config, like.max_model_len, like.full_isl, 0.0)
         self.watermark_blocks = like.watermark_blocks
-        self.pool = FastBlockPool(config.num_gpu_blocks, config.enable_prefix_caching)
-        self.block_pool = self.pool
+        self.pool = pool
+        self.block_pool = pool
         self.swaps = swaps
         self.own_piece: dict[int, Piece] = {}
 

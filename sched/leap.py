@@ -13,10 +13,12 @@ from itertools import accumulate, chain, repeat
 from typing import cast
 
 from sched.batch import StepTime
+from sched.block_pool import NULL_BLOCK
 from sched.config import CacheConfig, SchedulerConfig
+from sched.counting_pool import CountingPool
 from sched.decoders import Decoders, FastRequest
 from sched.engine import Arrivals, Engine, Limits
-from sched.fast_pool import FastKVCacheManager
+from sched.fast_pool import FastBlockPool, FastKVCacheManager
 from sched.fast_recorder import FastRecorder
 from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
 from sched.reasons import StopReason, VictimRule
@@ -35,6 +37,7 @@ class LeapingEngine(Engine):
         decoders: the running requests that just decode; their own numbers are out of date meanwhile.
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
+        counts_only: nobody asks which blocks a request holds: see CountingPool.
         names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
             decode: until then only that request could find them, and it does not look.
         manager, pool: the scheduler's.
@@ -52,15 +55,18 @@ class LeapingEngine(Engine):
         step_time: StepTime, limits: Limits, detail: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
-        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, config.preemption_mode == "swap")
+        self.caching = cache.enable_prefix_caching
+        self.counts_only = not (self.caching or detail)
+        blocks = cache.num_gpu_blocks
+        self.pool = CountingPool(blocks) if self.counts_only else FastBlockPool(blocks, self.caching)
+        swaps = config.preemption_mode == "swap"
+        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps)
         self.scheduler.kv_cache_manager = self.manager
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
         self.running = cast(list[FastRequest], self.scheduler.running)
         self.model = step_time
         self.block_size = cache.block_size
-        self.pool = self.manager.pool
-        self.caching = cache.enable_prefix_caching
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
         self.decoders = Decoders(cache.block_size)
@@ -175,6 +181,9 @@ class LeapingEngine(Engine):
             num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)
             del end[row + num_steps :], growing[num_steps:], grown[num_steps:]
         self.books.grown.extend(grown)
+        if self.counts_only:
+            self.pool.get_new_blocks(sum(grown))
+            return
         requests = list(chain.from_iterable(growing))
         if requests:
             blocks = self.pool.get_new_blocks(len(requests))
@@ -233,9 +242,16 @@ class LeapingEngine(Engine):
     def _grow(self, row: int, growing: list[FastRequest]) -> None:
         """Give each of these requests a block."""
         blocks = self.pool.get_new_blocks(len(growing))
+        if self.counts_only:
+            return
         for request, block in zip(growing, blocks, strict=True):
             request.block_ids.append(block)
         self.books.took(repeat(row, len(blocks)), growing, blocks)
+
+    def _count_blocks(self, request: FastRequest, num_computed_tokens: int) -> None:
+        """Give a request that decoded the blocks that it holds by now, if they were only counted."""
+        if self.counts_only and request.status is RequestStatus.RUNNING:
+            request.block_ids = [NULL_BLOCK] * self.manager.num_blocks(num_computed_tokens)
 
     def _fill(self, row: int, filling: list[FastRequest]) -> None:
         """Name the block that each of these requests fills: it does when the last token in it is known."""
@@ -264,13 +280,15 @@ class LeapingEngine(Engine):
             self.books.close_tokens(ended, self.num_steps)
             self._finish(ended, self.now)
         self.work += len(self.running)
-        self._watch_progress()
+        if not self.num_unarrived:
+            self._watch_progress()
 
     def _finish(self, requests: list[FastRequest], end: float) -> None:
         """These requests have all their tokens; the last appeared at `end` [s]."""
         for request in requests:
             request.num_tokens = request.final_num_tokens
             request.num_output_placeholders = 0
+            self._count_blocks(request, request.final_num_tokens - 1)
             if request.status is RequestStatus.RUNNING:
                 self.books.left(request)
         self.scheduler._finish(list(requests))
@@ -279,6 +297,5 @@ class LeapingEngine(Engine):
         self.books.finished(requests)
 
     def _watch_progress(self) -> None:
-        if self.num_unarrived == 0:
-            self.livelock.quiet_steps = 0
-            self.livelock.seen.clear()
+        self.livelock.quiet_steps = 0
+        self.livelock.seen.clear()

@@ -6,8 +6,7 @@ Why this is the same as the reference: docs/fast-engine.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
+from typing import Any
 
 from sched.decoders import FastRequest, place_of
 from sched.ending import EndingEngine
@@ -131,6 +130,7 @@ class QuickEngine(EndingEngine):
         request.num_computed_tokens = request.offset + row
         request.num_tokens = request.num_computed_tokens + (0 if self.is_async else 1)
         request.num_output_placeholders = 1 if self.is_async else 0
+        self._count_blocks(request, request.num_computed_tokens)
         self._name([request], row - request.num_output_placeholders)
         self.books.close_tokens([request], row)
 
@@ -139,21 +139,24 @@ class QuickEngine(EndingEngine):
         num_decoders = self.decoders.count
         start = max(self.now, self.gpu_free_at)
         self.gpu_free_at = start + self._duration(row, output)
-        for admission in output.admitted:
-            self.give_place(cast(FastRequest, admission.request))
+        admitted: list[Any] = output.admitted
+        for admission in admitted:
+            self.give_place(admission.request)
         times = (self.now, start, self.gpu_free_at)
         self.books.quick_step(self.step, times, self.running, len(self.scheduler.waiting), num_decoders, output)
         self.step += 1
-        sampled = cast(list[FastRequest], output.sampled)
-        mixed = cast(Iterable[FastRequest], output.num_scheduled_tokens)
+        sampled: list[Any] = output.sampled
+        mixed: dict[Any, int] = output.num_scheduled_tokens
         self.chunkers = [request for request in mixed if request.is_prefill_chunk]
         if self.is_async:
             self._apply_async(sampled, row, bool(num_decoders or output.num_scheduled_tokens))
         else:
             self._apply_sync(sampled, row)
+        if self.num_unarrived:
+            return
         if num_decoders or sampled:
             self._watch_progress()
-        elif self.num_unarrived == 0:
+        else:
             self.stuck = self.livelock.watch(output)
 
     def _duration(self, row: int, output: SchedulerOutput) -> float:
