@@ -151,7 +151,9 @@ def batch_of(output: SchedulerOutput, num_decodes: int = 0, decode_context: int 
             prefill += num_tokens
             context += before
             pairs += num_tokens * before + num_tokens * (num_tokens + 1) // 2
-    moved = output.num_swapped_out_blocks + sum(admission.num_swapped_blocks for admission in output.admitted)
+    moved = output.num_swapped_out_blocks
+    for admission in output.admitted:
+        moved += admission.num_swapped_blocks
     return Batch(prefill, context, pairs, num_prefills, num_decodes, decode_context, num_sampled, moved)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,8 @@ class FastRecorder(Recorder):
         if count > 1 and len(scheduled_at) > 1:
             self.heads.extend((first + 1, scheduled_at[1], self.end[first]))
         free, cached = blocks
-        for (low, stop), (high, _) in pairwise([*stops, (count, stops[0][1])]):
+        for place, (low, stop) in enumerate(stops):
+            high = stops[place + 1][0] if place + 1 < len(stops) else count
             left = free - sum(self.grown[first : first + low]) if low else free
             self.rows.extend(
                 (high - low, number + low, left, cached, size, num_waiting, 0, size, 0, size, *stop_columns(stop), 0)

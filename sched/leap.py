@@ -229,9 +229,13 @@ class LeapingEngine(Engine):
 
     def _most_steps(self, row: int, count: int) -> int:
         """How many steps the same requests can make until one gets its last token, or a limit is met."""
-        by_steps = self.limits.max_steps - self.num_steps
-        by_work = max(-(-(self.limits.max_work - self.work) // count), 1)
-        return min(self.decoders.next_ending() - row + 1, by_steps, by_work)
+        most = self.decoders.next_ending() - row + 1
+        steps_left, work_left = self.limits.max_steps - self.num_steps, self.limits.max_work - self.work
+        if most > steps_left:
+            most = steps_left
+        if most * count > work_left:
+            most = min(most, max(-(-work_left // count), 1))
+        return most
 
     def _line(self, count: int) -> tuple[float, float] | None:
         """The step time of so many decodes as a straight line in their context, if it is one."""
