@@ -13,10 +13,13 @@ from typing import Any
 
 from sched.capacity import SIZE, parse_startup, server_defaults
 from sched.errors import InputError
-from sched.flags import MAX_COMMAND_CHARS, parse_command
+from sched.flags import parse_command
 from sched.hardware import GPUS
 from sched.linear import ITERATION, fit_linear
+from sched.load import LoadConfig
 from sched.scenario import Scenario
+from sched.server_metrics import read_metrics
+from sched.server_text import MAX_COMMAND, find_command, plain, short_lines
 from sched.simulate import cache_of
 
 MISSING = {
@@ -28,17 +31,22 @@ MISSING = {
     "load": "the 10-second log lines: without them the load stays as it was",
     "offered": "how many requests were sent: some waited, so the log tells what was served, not what was asked for",
     "lengths": "how long prompts and answers are: their means follow from the log, their spread does not",
+    "rate": "the rate: a single look at the metrics has no time; paste 10-second log lines, or set the rate",
+    "command_cut": f"the rest of the command: only its first {MAX_COMMAND:,} characters were read",
     "targets": "targets for TTFT and ITL: goodput is counted against those set here",
 }
 """What could not be known: code -> what to ask for."""
+NUMBER = r"\d{1,9}(?:\.\d{1,9})?(?![.\d])"
 PERIODIC = re.compile(
-    r"Avg prompt throughput: (?P<prompt>[\d.]+) tokens/s, Avg generation throughput: (?P<generation>[\d.]+) tokens/s, "
-    r"Running: (?P<running>\d+) reqs, Waiting: (?P<waiting>\d+) reqs.*?KV cache usage: (?P<usage>[\d.]+)%"
+    rf"Avg prompt throughput: (?P<prompt>{NUMBER}) tokens/s, Avg generation throughput: (?P<generation>{NUMBER}) "
+    rf"tokens/s, Running: (?P<running>{NUMBER}) reqs, (?:Swapped: {NUMBER} reqs, )?"
+    rf"(?:Waiting|Pending): (?P<waiting>{NUMBER}) reqs[^\n]{{0,200}}?KV cache usage: (?P<usage>{NUMBER})%"
 )
-"""vLLM's log line of every 10 seconds, also of versions before 0.33."""
-COMMAND = re.compile(r"vllm +serve|vllm\.entrypoints|vllm-openai")
-ARGUMENTS = re.compile(r"non-default args: *\{(?P<pairs>[^\n]*)\}")
-PAIR = re.compile(r"'(\w+)': ('[^'\n]*'|True|False|[\d.]+)")
+"""vLLM's log line of every 10 seconds, also of versions before 0.33, and of V0."""
+OLD_POOL = re.compile(r"# (?:GPU|cuda) blocks: (\d{1,9})(?!\d)")
+"""V0's start-up line."""
+PREEMPTED = re.compile(r"is preempted by PreemptionMode")
+"""V0's warning; V1 says nothing."""
 BUDGET = re.compile(r"max_num_batched_tokens=(\d{1,9})")
 MAX_CHARS = 5_000_000
 
@@ -50,7 +58,7 @@ class FromLines:
     Attributes:
         scenario: as far as the lines tell; the rest is that of the scenario they were laid upon.
         settings: what they set: names -> values.
-        lines: how many lines of each kind were used: command, startup, iteration, periodic.
+        lines: how many lines of each kind were found: command, startup, iteration, periodic, metrics, preempted.
         missing: keys of MISSING.
         notes: one English sentence for each word of a command that sets nothing, and each setting that was refused.
     """
@@ -61,6 +69,15 @@ class FromLines:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
 
+    def unknown_of(self, load: LoadConfig) -> str:
+        """What of a load nobody knows, if it is still what came of the lines.
+
+        "load" (all of it), "rate", or "offered" (only what was served is known); "" if nothing is.
+        """
+        if load != self.scenario.load:
+            return ""
+        return next((code for code in ("load", "rate", "offered") if code in self.missing), "")
+
 
 def from_lines(text: str, base: Scenario = Scenario()) -> FromLines:
     """Read pasted lines over a scenario.
@@ -69,57 +86,48 @@ def from_lines(text: str, base: Scenario = Scenario()) -> FromLines:
     """
     if len(text) > MAX_CHARS:
         raise InputError("file_too_large", where="lines", value=f"{len(text):,}", limit=f"{MAX_CHARS:,} bytes")
+    text = plain(text)
     settings: dict[str, Any] = {}
     notes: list[str] = []
-    missing: list[str] = []
-    lines = {"command": 0, "startup": len(SIZE.findall(text)), "iteration": 0, "periodic": 0}
-    command = _command(text)
-    if command:
-        lines["command"] = 1
-        found = parse_command(command[:MAX_COMMAND_CHARS])
-        settings |= found.settings
-        notes += found.notes
-    else:
-        missing.append("command")
+    missing = _command(text, settings, notes)
+    text = short_lines(text)
+    metrics = read_metrics(text)
+    settings |= metrics.settings
+    lines = {
+        "command": int("command" not in missing), "startup": len(SIZE.findall(text)) + len(OLD_POOL.findall(text)),
+        "iteration": len(ITERATION.findall(text)), "periodic": 0, "metrics": metrics.lines,
+        "preempted": len(PREEMPTED.findall(text)),
+    }  # fmt: skip
     missing += _gpu(text, settings)
     missing += _pool(text, settings, base)
-    missing += _step_time(text, settings, base, lines)
+    missing += _step_time(text, settings, base)
     scenario = _applied(base, settings, notes)
     load, asks = _load(text, scenario, lines)
+    if "load" in asks and metrics.load:
+        load, asks = dict(metrics.load), ["rate", *(["offered"] if metrics.waiting else []), "lengths"]
     settings |= load
     scenario = _applied(scenario, load, notes)
     if not any(lines.values()):  # what was guessed of nothing must not take the place of what was set
         return FromLines(base, {}, lines, ("nothing",), tuple(notes))
-    return FromLines(scenario, settings, lines, (*missing, *asks, "targets"), tuple(notes))
+    return FromLines(scenario, settings, lines, (*missing, *asks, "targets"), tuple(dict.fromkeys(notes)))
 
 
-def _command(text: str) -> str:
-    """The line that starts a server, with the lines it is continued on; or what the log repeats of its arguments."""
-    match = COMMAND.search(text)
-    if match:
-        start = text.rfind("\n", 0, match.start()) + 1
-        end = re.compile(r"(?<![\\^`])[ \t]*\r?(?:\n|$)").search(text, match.end())
-        return text[start : end.start() if end else len(text)]
-    arguments = ARGUMENTS.search(text)
-    if not arguments:
-        return ""
-    words = ["vllm serve"]
-    for name, value in PAIR.findall(arguments["pairs"]):
-        plain = value.strip("'")
-        if name in ("model", "model_tag"):
-            words.insert(1, plain)
-        elif value in ("True", "False"):
-            words.append(f"--{'' if value == 'True' else 'no-'}{name.replace('_', '-')}")
-        else:
-            words.append(f"--{name.replace('_', '-')}={plain}")
-    return " ".join(words)
+def _command(text: str, settings: dict[str, Any], notes: list[str]) -> list[str]:
+    """What the command sets. Raises InputError if it cannot be split into words."""
+    command = find_command(text)
+    if not command:
+        return ["command"]
+    found = parse_command(command[:MAX_COMMAND])
+    settings |= found.settings
+    notes += found.notes
+    return ["command_cut"] if len(command) > MAX_COMMAND else []
 
 
 def _gpu(text: str, settings: dict[str, Any]) -> list[str]:
     """The GPU whose name is in the text, with the limits vLLM takes on it where the command gives none."""
     folded = re.sub(r"[\s_-]+", "", text).lower()
     named = [key for key in GPUS if re.sub(r"[\s_-]+", "", key).lower() in folded]
-    named = named or [key for key in GPUS if re.search(rf"\b{re.escape(key.split('-')[0])}\b", text)]
+    named = named or [key for key in GPUS if _word(key.split("-")[0]).search(text)]
     if not named:
         return ["gpu"]
     settings["gpu"] = max(named, key=len)
@@ -129,28 +137,38 @@ def _gpu(text: str, settings: dict[str, Any]) -> list[str]:
     return []
 
 
+def _word(name: str) -> re.Pattern[str]:
+    """A name by itself; in Korean a particle may follow it."""
+    return re.compile(rf"\b{re.escape(name)}\b", re.ASCII)
+
+
 def _pool(text: str, settings: dict[str, Any], base: Scenario) -> list[str]:
     budget = BUDGET.search(text)
     if budget:
         settings["max_num_batched_tokens"] = int(budget[1])
+    old = OLD_POOL.findall(text)
+    if old and not SIZE.search(text):
+        settings |= {"pool": "typed_in", "num_gpu_blocks": int(old[-1])}
     if not SIZE.search(text):
         settings.setdefault("pool", "typed_in" if "num_gpu_blocks" in settings else "hardware")
         return [] if "num_gpu_blocks" in settings else ["pool"]
-    log = parse_startup(text, settings.get("block_size", base.cache.block_size))
+    try:
+        log = parse_startup(text, settings.get("block_size", base.cache.block_size))
+    except ValueError:  # a number of thousands of digits
+        return ["pool"]
     settings |= {"pool": "typed_in", "num_gpu_blocks": log.num_gpu_blocks}
     if log.max_model_len:
         settings["max_model_len"] = log.max_model_len
     return []
 
 
-def _step_time(text: str, settings: dict[str, Any], base: Scenario, lines: dict[str, int]) -> list[str]:
+def _step_time(text: str, settings: dict[str, Any], base: Scenario) -> list[str]:
     """A straight line through the iteration lines, if there are enough."""
     blocks = settings.get("num_gpu_blocks")
     kv_tokens = blocks * settings.get("block_size", base.cache.block_size) if blocks else None
-    lines["iteration"] = len(ITERATION.findall(text))
     try:
         fitted = fit_linear(text, kv_tokens)
-    except InputError:
+    except (InputError, ValueError):  # too few lines, or numbers that are none
         return ["step_time"]
     settings |= {
         "step_time": "linear", "linear_origin": "fitted", "linear_step": fitted.step,
@@ -195,6 +213,6 @@ def _applied(base: Scenario, settings: Mapping[str, Any], notes: list[str]) -> S
             return base.replace(**left)
         except InputError as error:
             notes.append(f"{error}.")
-            guilty = error.parts["field"]
+            guilty = error.parts.get("field")
             del left[guilty if guilty in left else next(reversed(left))]
     return base

@@ -21,7 +21,7 @@ OPTIONAL = {"sched.parallel": {"distributed"}}  # imported only when it is asked
 MAY_IMPORT_STREAMLIT = (
     "pages/", "view/controls/", "view/frame.py", "view/gallery.py", "view/kv_calculator.py", "view/lesson/",
     "view/player/component.py", "view/playground.py", "view/run.py", "view/edits.py",
-    "view/session.py", "view/shell/", "view/tabs/", "view/sweep_", "view/advise_page.py", "view/compare",
+    "view/session.py", "view/shell/", "view/tabs/", "view/sweep_", "view/advise_", "view/compare",
 )  # fmt: skip
 
 

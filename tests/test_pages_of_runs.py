@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.errors import InputError
 from sched.scenario import SETTINGS, Scenario, write_value
+from sched.server_lines import MAX_CHARS
 from sched.sweep import Outcome
 from sched.sweep_questions import QUESTIONS
 from sched.sweep_values import read_axis
-from sched.twin import READY, TWIN_KNOBS
+from sched.twin import READY, TWIN_KNOBS, twin_scenario
+from view.advise_paste import BOX_CHARS
 from view.compare_controls import Asked, other_value, read_changes, write_changes
 from view.compare_runs import pair_of
 from view.compare_stages import _kept
@@ -221,7 +225,8 @@ def test_if_it_is_order_the_headline_says_so_and_whose_gain_it_is() -> None:
 
 def test_one_change_is_not_called_some() -> None:
     app = opened("advise", lang="en", preset="kv_runs_out", num_requests="300")
-    assert len([link for link in app.get("page_link") if "kv_cache_dtype" in str(link.proto)]) == 1
+    opens = [one for one in app.get("page_link") if one.proto.label == "Open in the Playground"]
+    assert len(opens) == 1 and "kv_cache_dtype" in opens[0].proto.query_string
     assert "One change improves Throughput" in said(app)
 
 
@@ -271,6 +276,53 @@ def test_lines_that_cannot_be_read_say_so() -> None:
     app.text_area(key="advise.lines").set_value("vllm serve 'x")
     done(app.button(key="advise.read").click())
     assert app.error
+
+
+def with_lines(lines: str, **query: str) -> AppTest:
+    app = opened("advise", **query)
+    app.text_area(key="advise.lines").set_value(lines)
+    return done(app.button(key="advise.read").click())
+
+
+COMMAND = "vllm serve meta-llama/Llama-3.1-8B --max-num-seqs 64"
+METRICS = 'vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 1000\nvllm:num_requests_waiting 0'
+
+
+@pytest.mark.parametrize(
+    ("language", "lines", "head", "give"),
+    [("en", COMMAND, "your load is not known", "Paste 10-second lines"),
+     ("ko", COMMAND, "부하를 모릅니다", "10초마다의 줄"),
+     ("en", METRICS, "your request rate is not known", "set the rate on the left"),
+     ("ko", METRICS, "초당 request 수를 모릅니다", "왼쪽에서 rate를")],
+)  # fmt: skip
+def test_nobody_is_told_that_there_is_room_for_a_load_that_is_not_known(
+    language: str, lines: str, head: str, give: str
+) -> None:
+    app = with_lines(lines, lang=language, rate="0.5", num_gpu_blocks="4097")
+    assert head in said(app) and give in "".join(one.value for one in app.warning)
+    assert not {"Nothing is short. The configuration is fine as it is.", "지금 설정으로 충분합니다"} & {said(app)}
+    changed = app.session_state["place"].scenario.replace(rate=0.4)
+    app.session_state["place"] = dataclasses.replace(app.session_state["place"], scenario=changed)
+    assert head not in said(done(app)), "whoever sets a load knows it"
+
+
+def test_what_is_too_long_for_the_box_is_read_and_what_is_too_long_altogether_is_refused() -> None:
+    app = opened("advise", lang="en")
+    assert app.text_area(key="advise.lines").max_chars == BOX_CHARS
+    assert f"{MAX_CHARS:,}" in app.text_area(key="advise.lines").help
+    assert f"{BOX_CHARS:,}" in app.text_area(key="advise.lines").help
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_each_change_leads_to_its_twin_and_to_the_curve_of_its_knob(language: str) -> None:
+    app = opened("advise", lang=language, preset="what_to_change", num_requests="300")
+    links = [parse_qs(one.proto.query_string) | {"page": one.proto.page} for one in app.get("page_link")]
+    twins = [one["twin"][0] for one in links if "twin" in one]
+    knobs = [one["knob"][0] for one in links if "knob" in one]
+    assert twins and all(read_changes(twin) for twin in twins)
+    assert knobs and set(knobs) <= {name for twin in twins for name in read_changes(twin)}
+    scenario = app.session_state["place"].scenario
+    assert all(twin_scenario(scenario, read_changes(twin)) != scenario for twin in twins)
 
 
 # ---- compare ------------------------------------------------------------------------------------------------------

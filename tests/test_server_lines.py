@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 
 from sched.errors import InputError
 from sched.operator_view import iteration_lines, operator_log
 from sched.presets import preset
+from sched.prometheus import metrics_text
 from sched.scenario import Scenario
 from sched.server_lines import MISSING, from_lines
 from sched.simulate import simulate
@@ -98,3 +102,103 @@ def test_too_much_text_and_open_quotes_are_refused() -> None:
 
 def test_every_ask_is_a_known_one() -> None:
     assert set(from_lines("vllm serve m").missing) <= set(MISSING)
+
+
+SAME = {
+    "env and backslashes": "VLLM_USE_V1=1 CUDA_VISIBLE_DEVICES=0 \\\n  vllm serve REPO \\\n  --max-num-seqs 64",
+    "windows": "vllm serve REPO \\\r\n --max-num-seqs 64\r\n",
+    "docker": 'docker run --gpus all --env "HF_TOKEN=x" -p 8000:8000 vllm/vllm-openai:v0.11.0 --model REPO '
+    "--max-num-seqs 64",
+    "compose": "services:\n  vllm:\n    image: vllm/vllm-openai:latest\n    command: --model REPO --max-num-seqs 64\n",
+    "kubernetes": 'args:\n  - serve\n  - REPO\n  - --max-num-seqs\n  - "64"\nports:\n  - 8000',
+    "kubernetes in brackets": 'command: ["vllm", "serve", "REPO", "--max-num-seqs", "64"]',
+    "python": "python3 -m vllm.entrypoints.openai.api_server --model REPO --max-num-seqs=64 2>&1 | tee log &",
+    "json": "vllm serve REPO --speculative-config '{\"method\": \"ngram\"}' --max-num-seqs 64 --foo-bar 3",
+    "in a sentence": "안녕하세요, `vllm serve REPO --max-num-seqs 64`입니다.",
+    "before Korean": "서버는 vllm serve REPO --max-num-seqs 64 로 띄웠습니다",
+    "pasted from a chat": "vllm serve \u201cREPO\u201d \u2014max-num-seqs 64",
+    "echo": "INFO non-default args: {'model_tag': 'REPO', 'max_num_seqs': 64, 'compilation_config': {'level': 3}}",
+    "echo of older ones": "args: Namespace(subparser='serve', model='REPO', host=None, max_num_seqs=64, port=8000)",
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_command_is_found_wherever_it_stands(name: str) -> None:
+    found = from_lines(SAME[name].replace("REPO", "Qwen/Qwen2.5-7B-Instruct"))
+    assert (found.scenario.hardware.model, found.scenario.scheduler.max_num_seqs) == ("Qwen2.5-7B", 64)
+    assert "command" not in found.missing
+    assert all("unknown to vLLM" in note or "ignored" in note for note in found.notes)
+
+
+def test_the_engine_tells_its_settings_too() -> None:
+    found = from_lines(
+        "Initializing a V1 LLM engine (v0.11.0) with config: model='Qwen/Qwen2.5-7B-Instruct', seed=0, "
+        "max_seq_len=4096, tensor_parallel_size=2, kv_cache_dtype=auto, enable_prefix_caching=False"
+    )
+    assert (found.scenario.scheduler.max_model_len, found.scenario.hardware.tensor_parallel_size) == (4096, 2)
+    assert not found.scenario.cache.enable_prefix_caching
+
+
+def test_a_gpu_is_found_before_a_korean_particle() -> None:
+    assert from_lines("GPU는 H100입니다. vllm serve m").scenario.hardware.gpu == "H100-SXM"
+    assert "gpu" in from_lines("vllm serve XH100Y").missing
+
+
+@pytest.mark.parametrize(
+    "line", ["# cuda blocks: 18724, # CPU blocks: 2048", "[executor.py:112] # GPU blocks: 18724, # CPU blocks: 0"]
+)
+def test_v0_says_its_pool_in_blocks(line: str) -> None:
+    assert from_lines(line).scenario.cache.num_gpu_blocks == 18724
+
+
+def test_periodic_lines_of_v0_and_of_servers_that_preempt_are_read() -> None:
+    begin = "Avg prompt throughput: 2000.0 tokens/s, Avg generation throughput: 1000.0 tokens/s, Running: 50 reqs, "
+    old = from_lines(f"{begin}Swapped: 0 reqs, Pending: 3 reqs, GPU KV cache usage: 50.0%, CPU KV cache usage: 0.0%.")
+    new = from_lines(f"{begin}Waiting: 3 reqs, Preemptions: 12, GPU KV cache usage: 50.0%")
+    assert old.scenario.load == new.scenario.load and "offered" in old.missing and "offered" in new.missing
+    warned = from_lines("WARNING Sequence group 1 is preempted by PreemptionMode.RECOMPUTE mode because")
+    assert warned.lines["preempted"] == 1 and "nothing" not in warned.missing
+
+
+def test_metrics_tell_pool_and_mean_lengths_but_no_rate() -> None:
+    scenario = preset("recompute_tax").replace(num_requests=40)
+    timeline = simulate(scenario)
+    found = from_lines(metrics_text(timeline), Scenario())
+    specs = timeline.requests.spec
+    assert found.scenario.cache.num_gpu_blocks == scenario.cache.num_gpu_blocks
+    assert found.scenario.load.prompt_mean == round(sum(s.num_prompt_tokens for s in specs) / len(specs))
+    assert found.scenario.load.output_mean == round(sum(s.max_tokens for s in specs) / len(specs))
+    assert "rate" in found.missing and found.unknown_of(found.scenario.load) == "rate"
+
+
+@pytest.mark.parametrize("number", ["1.2.3", "9" * 5000, "..", "-1"])
+def test_numbers_that_are_none_break_nothing(number: str) -> None:
+    for line in (
+        PERIODIC.replace("2000.0", number), PERIODIC.replace("50.0", number), PERIODIC.replace("50 ", f"{number} "),
+        f"GPU KV cache size: {number} tokens", "GPU KV cache size: , tokens", f"# GPU blocks: {number},",
+        f"Maximum concurrency for {number} tokens per request: {number}x\nGPU KV cache size: 1,600 tokens",
+        f"vllm:num_requests_running {number}", f'vllm:cache_config_info{{num_gpu_blocks="{number}"}} 1',
+        f"max_num_batched_tokens={number} vllm serve m",
+    ):  # fmt: skip
+        from_lines(line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["non-default args: {", PERIODIC[:160], "vllm serve m --a b ", "Iteration(1): 1 context request, ", "vllm ", "\\\n",
+     "vllm:a{", 'args: ["', "`vllm serve "],
+)  # fmt: skip
+def test_megabytes_of_anything_are_read_in_a_few_seconds(text: str) -> None:
+    began = time.perf_counter()
+    with suppress(InputError):
+        from_lines(text * (2_000_000 // len(text)))
+    assert time.perf_counter() - began < 20, "one to two seconds on a machine that does nothing else"
+
+
+def test_a_load_is_unknown_until_somebody_sets_it() -> None:
+    found = from_lines("vllm serve m")
+    assert found.unknown_of(found.scenario.load) == "load"
+    assert not found.unknown_of(found.scenario.replace(rate=1.0).load)
+    served = from_lines(PERIODIC.format(waiting=3))
+    assert served.unknown_of(served.scenario.load) == "offered"
+    assert not from_lines(PERIODIC.format(waiting=0)).unknown_of(from_lines(PERIODIC.format(waiting=0)).scenario.load)

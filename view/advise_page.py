@@ -14,11 +14,12 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.advise import Advice, Numbers, Trial, advise_stepwise
 from sched.errors import InputError
 from sched.measures import GOALS, MEASURES
-from sched.remedies import KINDS
+from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
-from sched.server_lines import FromLines, from_lines
 from sched.traces import Trace
-from view import edits, session
+from view import session
+from view.advise_paste import paste, unknown_load
+from view.compare_controls import write_changes
 from view.controls.sidebar import sidebar
 from view.frame import Frame, frame
 from view.job import Job, workers
@@ -45,7 +46,7 @@ def _advice(here: Frame) -> None:
     text = here.text
     head = st.empty()  # in the same place while it is tried and when it is known
     head.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
-    _paste(text)
+    paste(text)
     asked = st.query_params.get("goal", GOALS[0])
     goal = asked if asked in GOALS else GOALS[0]
     _goal(goal, text)
@@ -67,47 +68,6 @@ def _goal(goal: str, text: Text) -> None:
 
 def _choose() -> None:
     st.query_params["goal"] = st.session_state["advise.goal"]
-
-
-# ---- pasted lines ---------------------------------------------------------------------------------------------------
-
-
-def _paste(text: Text) -> None:
-    """A box for what a server says of itself; below it what was read and what has to be asked for."""
-    found: FromLines | InputError | None = st.session_state.get("advise.found")
-    with st.expander(text("advise.paste.title"), expanded=found is not None):
-        st.text_area(
-            text("advise.paste.label"), key="advise.lines", height=130, placeholder=text("advise.paste.example"),
-            help=text("advise.paste.help"),
-        )  # fmt: skip
-        st.button(text("advise.paste.button"), key="advise.read", on_click=_read)
-        if isinstance(found, InputError):
-            st.error(error_text(found, text))
-        elif found is not None:
-            _report(found, text)
-
-
-def _read() -> None:
-    """Callback: take over what the lines tell."""
-    try:
-        found = from_lines(st.session_state["advise.lines"], session.place().scenario)
-    except InputError as error:
-        st.session_state["advise.found"] = error
-        return
-    st.session_state["advise.found"] = found
-    edits.settle(found.scenario)
-
-
-def _report(found: FromLines, text: Text) -> None:
-    if found.missing == ("nothing",):
-        st.warning(text("advise.missing.nothing"))
-        return
-    if found.settings:
-        st.success(text("advise.paste.done", n=len(found.settings)))
-    asks = "\n".join(f"- {text(f'advise.missing.{code}')}" for code in found.missing)
-    st.markdown(f"{text('advise.paste.missing')}\n{asks}")
-    for note in found.notes:
-        st.caption(note)
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------
@@ -140,7 +100,13 @@ def _answer(here: Frame, goal: str, job: Steps, head: DeltaGenerator, *, watched
         st.progress(done / max(total, 1), text("sweep.progress", done=done, all=total))
         return
     advice: Advice = job.value
-    head.html(f"<style>{_style()}</style>{headline(advice, here.planned.scenario, text)}")
+    scenario = here.planned.scenario
+    unknown = unknown_load(scenario.load)
+    head.html(f"<style>{_style()}</style>{headline(advice, scenario, text, unknown)}")
+    if unknown:
+        load = scenario.load
+        numbers = {"rate": f"{load.rate:g}", "prompt": load.prompt_mean, "output": load.output_mean}
+        st.warning(text(f"advise.unknown.{unknown}", **numbers))
     st.caption(_basis(here, advice, job.seconds))
     _table(here, advice)
 
@@ -159,8 +125,11 @@ def _style() -> str:
     return (Path(__file__).parent / "shell" / "advise.css").read_text(encoding="utf-8")
 
 
-def headline(advice: Advice, scenario: Scenario, text: Text) -> str:
-    """What the run is short of, in the words of the Playground; under it what kind of problem that is."""
+def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") -> str:
+    """What the run is short of, in the words of the Playground; under it what kind of problem that is.
+
+    unknown: what of the load is not known; then nobody can say that there is room.
+    """
     head, _ = verdict_words(advice.verdict, advice.before["ttft_p50"], scenario.targets, advice.peak_running, text)
     code = advice.finding.code
     own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
@@ -169,6 +138,8 @@ def headline(advice: Advice, scenario: Scenario, text: Text) -> str:
     parts = {**advice.finding.parts, "goal": text(f"advise.goal.{advice.goal}"), "unit": unit}
     parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
     words = text(f"advise.finding.{own}", **parts)
+    if own == "room" and unknown:
+        head, words = text(f"advise.head.unknown_{unknown}"), text("advise.finding.unknown")
     if own in ("order", "load"):  # what is short is the lesser part of the answer then
         head, words = text(f"advise.head.{own}", **parts), f"{words} {head}"
     return f'<h1 class="shell-verdict">{html.escape(head)}</h1><p class="advise-finding">{html.escape(words)}</p>'
@@ -199,10 +170,21 @@ def _remedy(here: Frame, goal: str, trial: Trial) -> None:
             why = f"{text('advise.urgent')} {why}"
         flag, words = f"<code>{html.escape(remedy.flag)}</code>", f"{why} {cost(trial, text)}".strip()
         st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after))))
-        place = session.place()
-        changed = here.planned.scenario.replace(**remedy.changes)
-        query = encode(Place(changed, place.preset, language=place.language))
-        st.page_link("app.py", label=text("advise.open"), query_params=query)
+        with st.container(horizontal=True, gap="small", key=f"advise_links_{remedy.knob}"):
+            _links(here, goal, remedy)
+
+
+def _links(here: Frame, goal: str, remedy: Remedy) -> None:
+    """Ways on: the changed run, both runs with one playhead, and the whole curve of the knob."""
+    text, place, scenario = here.text, session.place(), here.planned.scenario
+    changed = Place(scenario.replace(**remedy.changes), place.preset, language=place.language)
+    st.page_link("app.py", label=text("advise.open"), query_params=encode(changed))
+    now = encode(Place(scenario, place.preset, language=place.language))
+    twin = write_changes(remedy.changes)
+    st.page_link("pages/13_compare.py", label=text("advise.compare"), query_params=now | {"twin": twin})
+    if set(remedy.changes) == {remedy.knob}:  # a sweep turns the knob alone, and the pool would stay as it was typed
+        query = now | {"knob": remedy.knob, "measure": goal}
+        st.page_link("pages/14_sweep.py", label=text("advise.sweep", knob=remedy.knob), query_params=query)
 
 
 def cost(trial: Trial, text: Text) -> str:
