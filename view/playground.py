@@ -37,7 +37,7 @@ ENTRIES = (
 def current() -> Run:
     """The run of the visitor's scenario, or of the last one that could be planned."""
     place, planned = session.place(), session.planned()
-    return run(planned, Wish(session.language(), place.preset, place.step, planned.digest))
+    return run(planned, Wish(session.language(), place.preset, session.stands(), planned.digest))
 
 
 @st.fragment(key="head")
@@ -73,14 +73,14 @@ def _help(text: Text, language: str) -> None:
         st.html(f'<dl class="shell-words">{listed}</dl><p class="shell-keys">{"<br>".join(keys)}</p>')
 
 
-def _file(language: str, done: Run, place: Place) -> None:
+def _file(language: str, done: Run, place: Place, step: int) -> None:
     """Where the requests come from, and the picture as one file, which is made when the button is pressed."""
     text = translator(language)
     with st.container(horizontal=True, vertical_alignment="center", key="file"):
         st.caption(_source(done, text))
         st.download_button(
             text("shell.file"),
-            lambda: _standalone(language, done, place),
+            lambda: _standalone(language, done, place, step),
             file_name=f"{place.preset}.html",
             mime="text/html",
             on_click="ignore",
@@ -97,8 +97,7 @@ def _source(done: Run, text: Text) -> str:
     return text(f"shell.source_{load.source}", n=count, seed=str(load.seed))
 
 
-def _standalone(language: str, done: Run, place: Place) -> str:
-    step = step_of(place, done)
+def _standalone(language: str, done: Run, place: Place, step: int) -> str:
     first = max(0, min(step - FILE_STEPS // 3, done.timeline.num_steps - FILE_STEPS))
     payload = payload_of(done, language, place.preset, first, FILE_STEPS)
     title = translator(language)(f"presets.{place.preset}.title")
@@ -109,9 +108,8 @@ def _standalone(language: str, done: Run, place: Place) -> str:
 def board() -> None:
     """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this and the tabs."""
     language, done, place = session.language(), current(), session.place()
-    token, wish = session.destination()
-    last = max(0, done.timeline.num_steps - 1)
-    step = min(step_of(place, done) if wish is None else wish, last)
+    token, step = session.destination()[0], step_of(place, done)
+    session.stand(step)
     first = _first_step(name_of(done, language), token, step, done.timeline)
     player(
         payload_of(done, language, place.preset, first, WINDOW),
@@ -123,7 +121,7 @@ def board() -> None:
         on_want=_wants,
     )
     shell.address(name_of(done, language), _painted)
-    _file(language, done, place)
+    _file(language, done, place, step)
 
 
 @st.fragment(key="tabs")
@@ -171,8 +169,11 @@ def _present(selected: int | None, done: Run) -> int | None:
 
 
 def step_of(place: Place, done: Run) -> int:
-    """The step that a place means: its own, or the preset's moment."""
-    return place.step if place.step is not None else moment_step(PRESETS[place.preset].moment, done.timeline)
+    """Where the player stands in a run: where it was sent or has rested since; at first, the preset's moment."""
+    step = session.stands()
+    if step is None:
+        step = moment_step(PRESETS[place.preset].moment, done.timeline)
+    return max(0, min(step, done.timeline.num_steps - 1))
 
 
 def payload_of(done: Run, language: str, preset: str, first: int, count: int) -> bytes:

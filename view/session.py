@@ -151,6 +151,20 @@ def destination() -> tuple[str, int | None]:
     return f"go{token}", step
 
 
+def stand(step: int) -> None:
+    """Remember where the player stands: it stays there when a control is moved, wherever the moment is then."""
+    st.session_state["stood"] = (destination()[0], step)
+
+
+def stands() -> int | None:
+    """The step at which the player stands; None if it goes to the preset's moment."""
+    token, step = destination()
+    if place().step is not None:
+        return place().step
+    stood = st.session_state.get("stood", ("", None))
+    return stood[1] if stood[0] == token else step
+
+
 def redraw(parts: Sequence[str]) -> None:
     """Callback's end: draw only some fragments again, unless the same message also led to another address.
 

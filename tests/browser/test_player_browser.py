@@ -23,6 +23,7 @@ SMALL = "?blocks=400&cols=25&rows=20&height=560&step=48"
 # Plotly's own drawing of the frame the player shows, laid over it: the figure with the frame's arrays in it.
 REFERENCE = """async () => {
   const P = __sx, h = P.window(), i = P.t - h.start, gd = P.figure.gd, data = gd.data.map(t => ({...t}));
+  for (const [trace, {x, y}] of P.figure.spec.curves) Object.assign(data[trace], {x, y});
   for (const k of h.tracks) {
     const f = P.arrays(h, k, i, P.selected, P.phone), nowhere = [1e9, 1e9, 1e9];
     const here = !f.y ? {x: f.x, y: [0, 100]} : f.x.length ? {x: f.x, y: f.y} : {x: nowhere, y: nowhere};

@@ -17,6 +17,32 @@ from tests.browser.player_site import CHROMIUM, browser
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 LONG = 60_000  # [ms]; the machine may be busy
 SMALL = "?v=1&preset=smallest_preemption"
+RUN = "() => document.querySelector('.sx').dataset.ready"
+DRAWN_BY_PLOTLY = "() => { __sx.figure.look = null; return __sx.show() }"
+# Everything that can be seen in the figure: kind, path, place, words of each node.
+PICTURE = r"""() => {
+  const kinds = [".main-svg path", ".main-svg text", ".annotation g", ".annotation rect"];
+  const names = ["class", "d", "transform", "x", "y", "width", "height", "style"];
+  const words = n => n.tagName === "text" ? n.textContent.trim() : "";
+  const empty = n => n.style.display === "none" || n.getAttribute("d") === "M0,0" || n.tagName === "text" && !words(n);
+  const said = n => [n.tagName, ...names.map(name => n.getAttribute(name)), words(n)].join("|");
+  const nodes = [...__sx.figure.gd.querySelectorAll(kinds.join())].filter(n => !empty(n));
+  return nodes.map(n => said(n).replace(/url\([^)]*\)/, "")).sort();
+}"""
+# The paths of the curves as they are on the screen, and as Plotly draws the same figure.
+CURVES = """async () => {
+  const {gd, spec} = __sx.figure;
+  const data = gd.data.map((t, i) => spec.curves.has(i) ? {...t, x: spec.data[i].x, y: spec.data[i].y} : t);
+  const div = document.body.appendChild(document.createElement("div"));
+  await Plotly.newPlot(div, data, JSON.parse(JSON.stringify(gd.layout)), {staticPlot: true});
+  const drawn = n => [...n.querySelectorAll("path")].filter(p => p.style.display !== "none")
+    .map(p => p.getAttribute("d") + (p.getAttribute("transform") ?? ""));
+  const paths = host => [...host.querySelectorAll(".scatterlayer .trace")]
+    .filter(n => spec.curves.has(n.__data__[0].trace.index)).map(n => drawn(n).join(""));
+  const both = [paths(gd), paths(div)];
+  div.remove();
+  return both;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +140,7 @@ def test_the_controls_follow_the_picture(chromium: Browser, address: str) -> Non
 def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str) -> None:
     with visit(chromium, address + SMALL) as page:
         page.wait_for_selector(".stPlotlyChart .js-plotly-plot")  # Streamlit's charts bring another Plotly along
-        press(page, "ArrowRight")
+        page.evaluate(DRAWN_BY_PLOTLY)
         page.wait_for_function("() => Boolean(Plotly.PlotSchema.quickened)")
         wrong = page.evaluate("""() => {
             const {findArrayAttributes: quick, quickened: slow} = Plotly.PlotSchema;
@@ -122,6 +148,43 @@ def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str)
             return traces.filter(trace => String(quick(trace)) !== String(slow(trace))).length;
         }""")
         assert wrong == 0
+
+
+@pytest.mark.parametrize("size", [(1440, 1000), (390, 844)])
+def test_an_adapted_figure_is_what_plotly_would_have_drawn(
+    chromium: Browser, address: str, size: tuple[int, int]
+) -> None:
+    start = f"{address}?v=1&preset=kv_runs_out&step=900&num_requests=150"
+    with visit(chromium, start, viewport={"width": size[0], "height": size[1]}) as page:
+        for name in ("KV blocks", "Requests running at once", "Arrival rate (requests/s)"):
+            before = page.evaluate(RUN)
+            press(page, "ArrowRight", name)
+            page.wait_for_function(f"before => ({RUN})() !== before && __sx.window()", arg=before)
+            page.wait_for_timeout(300)
+            ours = page.evaluate(PICTURE)
+            page.evaluate(DRAWN_BY_PLOTLY)
+            assert page.evaluate(PICTURE) == ours
+        adapted, drawn = page.evaluate("[__sx.figure.stats.adapted, __sx.figure.stats.drawn]")
+        assert adapted >= (2 if size[0] > 840 else 1), "most changes need no drawing by Plotly"
+        assert adapted + drawn == 7
+
+
+def test_curves_are_plotlys_to_the_letter(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}?v=1&preset=kv_runs_out&step=900&num_requests=150") as page:
+        ours, theirs = page.evaluate(CURVES)
+        assert len(ours) > 12 and ours == theirs
+
+
+def test_a_change_brings_the_steps_that_the_player_shows(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}?v=1&preset=kv_runs_out&step=100&num_requests=150") as page:
+        page.evaluate("__sx.seek(700)")
+        page.wait_for_function("() => __sx.window() && __sx.asked === null")
+        until(page, lambda: query(page).get("step") == "700")
+        before = page.evaluate(RUN)
+        page.evaluate("() => { const ask = __sx.ask.bind(__sx); __sx.ask = t => { globalThis.lacked = t; ask(t) } }")
+        press(page, "ArrowRight")
+        page.wait_for_function(f"before => ({RUN})() !== before", arg=before)
+        assert page.evaluate("[__sx.t, Boolean(__sx.window()), globalThis.lacked ?? null]") == [700, True, None]
 
 
 def test_nothing_moves_while_a_change_is_calculated(chromium: Browser, address: str) -> None:

@@ -18,6 +18,7 @@ from view.player.picture import Area, Playhead
 from view.text import Text
 
 MOST_POINTS = 400  # points of a curve; more would be finer than pixels
+MANY_STALLS = 60
 Curve = NDArray[np.float64]
 
 
@@ -54,10 +55,17 @@ def still(history: History, rolling: Rolling, scale: Scale) -> list[Trace]:
         found.append(_line(axes, "ink", x, p50[there], 1.4))
         band = {"fill": "tonexty", "fillcolor": var("preempt-tint")}
         found += [_line(axes, "preempt", x, p99[there], 1.4) | band, _line(axes, "ink", x, p50[there], 1.4)]
-    size = 7 if len(rolling.stall) < 60 else 5
-    marker = {"symbol": "diamond", "size": size, "color": var("preempt"), "line": {"width": 0}}
-    stalls: Trace = {"x": rolling.stall_step.tolist() or [None], "y": _numbers(rolling.stall) or [None]}
-    return [*found, {**on(TIME, ITL), "mode": "markers", "marker": marker, **stalls}]
+    return [*found, *_stalls(rolling)]
+
+
+def _stalls(rolling: Rolling) -> list[Trace]:
+    """A sign a stall, larger where there are few. Both sizes are always there: then runs differ in numbers only."""
+    count, traces = len(rolling.stall), []
+    for size, shown in ((7, count < MANY_STALLS), (5, count >= MANY_STALLS)):
+        marker = {"symbol": "diamond", "size": size, "color": var("preempt"), "line": {"width": 0}}
+        x, y = (rolling.stall_step.tolist(), _numbers(rolling.stall)) if shown and count else ([None], [None])
+        traces.append({**on(TIME, ITL), "mode": "markers", "marker": marker, "x": x, "y": y})
+    return traces
 
 
 def draw(

@@ -7,7 +7,21 @@ from pathlib import Path
 from view import palette
 
 HERE = Path(__file__).parent
-MODULES = ("wire", "theme", "frame", "figure", "grid", "slots", "dock", "pointer", "shot", "sync", "main")
+MODULES = (
+    "wire",
+    "theme",
+    "frame",
+    "curves",
+    "adapt",
+    "figure",
+    "grid",
+    "slots",
+    "dock",
+    "pointer",
+    "shot",
+    "sync",
+    "main",
+)
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(async |class |const |function |let ))", re.MULTILINE)
 

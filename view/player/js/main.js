@@ -1,6 +1,6 @@
 // The player: which step is shown, the clock, windows of the run, keys, selection. It knows nothing of scheduling.
 import {decode, fingerprint, openEnvelope} from "./wire.js";
-import {isDark, resolver, SYSTEM_DARK, themed} from "./theme.js";
+import {isDark, resolver, SYSTEM_DARK} from "./theme.js";
 import {arrays, gridSize} from "./frame.js";
 import {Figure, loadPlotly} from "./figure.js";
 import {Grid} from "./grid.js";
@@ -141,7 +141,7 @@ export class Player {
     this.label(h.ui);
     this.dock.words(h.ui, h.total);
     this.dock.playing(this.playing);
-    await this.figure.show(h, {color: this.color, scale: this.mode === "present" ? BIG : 1, themed, gridSize}, this.phone, this.width);
+    await this.figure.show(h, {color: this.color, scale: this.mode === "present" ? BIG : 1, key: this.theme}, this.phone, this.width);
     this.place(h);
     this.draw();
   }
