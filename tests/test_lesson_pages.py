@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from sched.lessons import LESSONS
 from sched.model_config import essence, model_from_config
 from sched.presets import PRESETS
 from sched.scenario import Scenario
+from view.figures.thumbnail import APART, apart
 from view.frame import pages
 from view.gallery import number, what
-from view.lesson.handout import off_line
-from view.prose import rendered
+from view.lesson.handout import handout, off_line
+from view.lesson.here import Here, fields_of
+from view.lesson.sheet import sheet
+from view.prose import prose, rendered
+from view.run import plan, run
 from view.text import LANGUAGES, read, translator
 
 ROOT = Path(__file__).parent.parent
@@ -262,3 +267,30 @@ def test_a_model_without_room_is_refused_in_the_calculator() -> None:
     box = next(one for one in app.selectbox if one.key == "calc.model")
     sound(box.set_value("Llama-3.1-70B").run())
     assert app.error and app.query_params["with"] == "gpu:H100-SXM;max_model_len:32768;model:Llama-3.1-70B"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_sheet_of_a_lesson_stands_alone(name: str, language: str) -> None:
+    """No colour that only the page knows, no sentence about what is not on it, no mark-up, its key moment marked."""
+    lesson = LESSONS[name]
+    runs = {variant: run(plan(scenario)) for variant, scenario in lesson.variants.items()}
+    facts = fields_of(lesson, runs)
+    here = Here(lesson, None, translator(language), language, prose(language, name), facts, runs, runs[""], None)
+    made = sheet(here)
+    assert "var(" not in made["svg"] and 'xmlns="http' in made["svg"]
+    said = [made["ask"], *made["why"], *(one for part in made["sections"] for one in (part["head"], *part["says"]))]
+    assert not [one for one in said if re.search(r"[`\]{}]|##|\bbelow\b|아래", one) or not one.strip()]
+    assert [one["key"] for one in made["moments"]].count(True) == 1 and len(made["numbers"]) == 5
+    marks = [one["mark"] for one in made["moments"] if one["mark"]]
+    assert marks == [str(n) for n in range(1, len(marks) + 1)]
+    page = handout(here, "http://here/preemption?lang=ko")
+    assert "http://here/preemption?lang=ko" in page and made["numbers"][0][1] in page
+
+
+@pytest.mark.parametrize("places", [[10.0, 12.0], [316.0, 315.0], [4.0, 5.0, 6.0, 200.0], [310.0, 312.0, 314.0, 316.0]])
+def test_numbers_over_a_small_picture_can_be_told_apart(places: list[float]) -> None:
+    found = apart(places, 316.0)
+    ordered = sorted(found)
+    assert all(right - left >= APART for left, right in pairwise(ordered)) and ordered[-1] <= 316.0
+    assert sorted(range(len(places)), key=places.__getitem__) == sorted(range(len(found)), key=found.__getitem__)

@@ -172,6 +172,26 @@ def test_summary_and_stage_are_files_that_need_no_server(chromium: Browser, addr
             page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize(("language", "button"), [("ko", "요약 한 장 (PNG 그림)"), ("en", "One-page summary (PNG)")])
+def test_the_summary_is_a_picture_of_a4_size_with_something_on_it_from_top_to_bottom(
+    chromium: Browser, address: str, tmp_path: Path, language: str, button: str
+) -> None:
+    image = pytest.importorskip("PIL.Image")
+    share = {"ko": "내려받기·공유", "en": "Download and share"}[language]
+    with visit(chromium, f"{address}collapse?lang={language}", color_scheme="dark") as page:
+        page.get_by_role("button", name=share).click()
+        with page.expect_download(timeout=LONG) as waiting:
+            page.get_by_role("button", name=button).click()
+        assert waiting.value.suggested_filename == "collapse.png"
+        waiting.value.save_as(tmp_path / "collapse.png")
+    picture = image.open(tmp_path / "collapse.png").convert("L")
+    assert picture.width == 2 * 794 and 2 * 1123 <= picture.height < 2 * 1500
+    assert picture.getpixel((5, 5)) > 250, "paper is white, whatever the page's colours"
+    tenths = [picture.crop((0, n * picture.height // 10, 1588, (n + 1) * picture.height // 10)) for n in range(10)]
+    assert [n for n, part in enumerate(tenths) if part.getextrema()[0] > 140] in ([], [8]), "at most above the foot"
+    assert picture.crop((1588 - 70, 0, 1588, picture.height)).getextrema()[0] > 250, "no text runs out of the sheet"
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(("language", "scheme"), [("ko", "light"), ("en", "dark")])
 def test_every_page_fits_a_phone(chromium: Browser, address: str, name: str, language: str, scheme: str) -> None:

@@ -13,6 +13,9 @@ from view.palette import var
 POINTS = 240
 """Most points of a line; each stands for the largest value of its stretch of time."""
 
+APART = 9.0
+"""From middle to middle of two numbers [px], so that 2 and 3 do not read as 23."""
+
 
 def thumbnail(
     timeline: Timeline, label: str, *, width: int = 320, height: int = 96, moments: Sequence[int] = ()
@@ -39,7 +42,8 @@ def thumbnail(
     rule = f'<path d="M0 {bottom}H{width}" stroke="{var("rule2")}"/>'
     lost = "".join(_diamond(x * width, height - 5) for x in _places(timeline) / duration)
     places = [min(float(steps.start[step]) / duration * width, width - 1.0) for step in moments]
-    marks = "".join(_mark(n, x, width, bottom) for n, x in enumerate(places, 1))
+    names = apart([min(max(x, 4.0), width - 4.0) for x in places], width - 4.0)
+    marks = "".join(_mark(n, x, at, bottom) for n, (x, at) in enumerate(zip(places, names, strict=True), 1))
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}" width="100%">'
         f"{area}{edge}{queue}{rule}{lost}{marks}</svg>"
@@ -63,8 +67,20 @@ def _diamond(x: float, y: float) -> str:
     return f'<path d="M{x:.1f} {y - 3}l3 3-3 3-3-3z" fill="{var("preempt")}"/>'
 
 
-def _mark(number: int, x: float, width: float, bottom: float) -> str:
-    middle = min(max(x, 4.0), width - 4.0)
+def apart(places: list[float], last: float) -> list[float]:
+    """Where the numbers stand over their lines: there, or so far from the one before that both can be read."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    at = dict.fromkeys(order, 0.0)
+    before = -APART
+    for one in order:
+        at[one] = before = max(places[one], before + APART)
+    after = last + APART
+    for one in reversed(order):
+        at[one] = after = min(at[one], after - APART)
+    return [at[one] for one in range(len(places))]
+
+
+def _mark(number: int, x: float, middle: float, bottom: float) -> str:
     return (
         f'<path d="M{x:.1f} 12V{bottom}" stroke="{var("ink")}" stroke-width="1"/>'
         f'<text x="{middle:.1f}" y="9" font-size="9.5" text-anchor="middle" fill="{var("ink")}">{number}</text>'

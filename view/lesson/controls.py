@@ -39,7 +39,7 @@ def numbers(here: Here) -> str:
     before, now = here.runs[here.visit.variant].summary, here.played.summary
     cells = "".join(
         f"<div><span>{html.escape(label)}</span><b>{_change(old, new) if here.changed else new}</b></div>"
-        for (label, old), (_, new) in zip(_numbers(before, here.text), _numbers(now, here.text), strict=True)
+        for (label, old), (_, new) in zip(numbers_of(before, here.text), numbers_of(now, here.text), strict=True)
     )
     note = f'<p class="lesson-note">{html.escape(here.text("lesson.changed"))}</p>' if here.changed else ""
     return f'<div class="lesson-numbers">{cells}</div>{note}'
@@ -49,7 +49,8 @@ def _change(old: str, new: str) -> str:
     return new if old == new else f"<s>{old}</s> {new}"
 
 
-def _numbers(of: Summary, text: Text) -> list[tuple[str, str]]:
+def numbers_of(of: Summary, text: Text) -> list[tuple[str, str]]:
+    """A run's numbers with their names."""
     return [
         (text("lesson.preemptions"), f"{of.num_preemptions:,}"),
         (text("lesson.tax"), f"{of.recompute_tax:.1%}"),

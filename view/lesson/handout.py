@@ -6,6 +6,7 @@ import html
 import re
 
 from view.figures.thumbnail import thumbnail
+from view.lesson.controls import numbers_of
 from view.lesson.here import Here
 from view.palette import css
 
@@ -20,20 +21,20 @@ PAGE = (
 INSIDE = re.compile(r'<a href="(?!https?://)[^"]*"[^>]*>(.*?)</a>')
 
 
-def handout(here: Here) -> str:
-    """The page, as one HTML file without scripts."""
+def handout(here: Here, address: str) -> str:
+    """The page, as one HTML file without scripts. address: of the lesson, where its reader can play it."""
     text = here.text
-    times = text(f"shell.times.{here.runs[''].scenario.hardware.step_time}")
     right = here.plain(f"options.{here.fields['answer']}")
     options = "".join(f"<li>{html.escape(here.plain(f'options.{one}'))}</li>" for one in here.lesson.options)
     parts = (
         f"<h1>{html.escape(here.plain('title'))}</h1><p class=idea>{here.line('idea')}</p>",
+        _numbers(here),
         _picture(here),
         _moments(here),
         f"<h2>{html.escape(text('lesson.asked'))}</h2>{here.says('ask')}<ul>{options}</ul>",
         f"<p><strong>✓ {html.escape(right)}</strong></p>{here.says('reveal')}",
         f"<h2>{html.escape(text('lesson.version'))}</h2>{here.says('version')}",
-        f"<p><small>{html.escape(text('lesson.summary_source', times=times))} vLLM 0.33.0</small></p>",
+        _source(here, address),
     )
     title, body = html.escape(here.plain("title")), off_line("".join(parts))
     return (
@@ -42,9 +43,20 @@ def handout(here: Here) -> str:
     )
 
 
+def _source(here: Here, address: str) -> str:
+    times = here.text(f"shell.times.{here.runs[''].scenario.hardware.step_time}")
+    said, link = html.escape(here.text("lesson.summary_source", times=times)), html.escape(address)
+    return f'<p><small>{said} vLLM 0.33.0<br><a href="{link}">{link}</a></small></p>'
+
+
 def off_line(page: str) -> str:
     """A page without the links that lead to this server's other pages."""
     return INSIDE.sub(r"\1", page)
+
+
+def _numbers(here: Here) -> str:
+    cells = numbers_of(here.runs[""].summary, here.text)
+    return f"<p>{' · '.join(f'{html.escape(name)} <strong>{html.escape(value)}</strong>' for name, value in cells)}</p>"
 
 
 def _picture(here: Here) -> str:

@@ -17,6 +17,7 @@ from view.lesson.extras import EXTRAS
 from view.lesson.handout import handout
 from view.lesson.here import Here, fields_of, pages, run_of
 from view.lesson.question import question
+from view.lesson.sheet import sheet_button
 from view.lesson.words import words
 from view.prose import line, prose
 from view.share import Place, encode
@@ -119,14 +120,16 @@ def _query(here: Here) -> dict[str, str]:
 
 
 def _tools(here: Here) -> None:
-    """Take it along: link, printable summary, offline file, frame for a blog."""
+    """Take it along: link, printable summary (a picture, a page), offline file, frame for a blog."""
     text = here.text
+    address = f"{(st.context.url or '').partition('?')[0]}?lang={here.language}"
     with st.popover(text("lesson.share")):
         shell.copy_button(text, _query(here))
         st.caption(text("lesson.link_help"))
+        sheet_button(here)
         st.download_button(
-            text("lesson.handout"), lambda: handout(here), file_name=f"{here.lesson.name}.html", mime="text/html",
-            on_click="ignore", key="lesson.handout", help=text("lesson.handout_help"),
+            text("lesson.handout"), lambda: handout(here, address), file_name=f"{here.lesson.name}.html",
+            mime="text/html", on_click="ignore", key="lesson.handout", help=text("lesson.handout_help"),
         )  # fmt: skip
         st.download_button(
             text("lesson.file"), lambda: file(here), file_name=f"{here.lesson.name}-stage.html", mime="text/html",
