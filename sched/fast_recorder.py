@@ -16,7 +16,7 @@ from sched.recorder import Recorder, frozen, stop_columns, swapped_blocks, token
 from sched.request import RequestSpec
 from sched.running_columns import RunningColumns
 from sched.scheduler import Scheduler
-from sched.timeline import Floats, Ints, Runs, Steps
+from sched.timeline import Floats, Hashes, Ints, Runs, Steps
 
 ROW = (
     "count", "number", "free_blocks", "cached_free_blocks", "num_running", "num_waiting", "prefill_tokens",
@@ -101,12 +101,13 @@ class FastRecorder(Recorder):
         if count > 1 and len(scheduled_at) > 1:
             self.heads.extend((first + 1, scheduled_at[1], self.end[first]))
         free, cached = blocks
-        for place, (low, stop) in enumerate(stops):
-            high = stops[place + 1][0] if place + 1 < len(stops) else count
-            left = free - sum(self.grown[first : first + low]) if low else free
+        low, stop = stops[0]
+        for high, next_stop in [*stops[1:], (count, stop)]:
             self.rows.extend(
-                (high - low, number + low, left, cached, size, num_waiting, 0, size, 0, size, *stop_columns(stop), 0)
+                (high - low, number + low, free, cached, size, num_waiting, 0, size, 0, size, *stop_columns(stop), 0)
             )
+            free -= sum(self.grown[first + low : first + high])
+            low, stop = high, next_stop
         if self.detail:
             self._record_all(first, running, 0)
             self.runs.by_name["tokens"].extend(array("i", [1]) * size)
@@ -190,13 +191,30 @@ class FastRecorder(Recorder):
 
     # ---- blocks and tokens ------------------------------------------------------------------------------------
 
-    def took(self, rows: Iterable[int], requests: Iterable[FastRequest], blocks: Sequence[int]) -> None:
+    def took(self, rows: Sequence[int], requests: Iterable[FastRequest], blocks: Sequence[int]) -> None:
         """Each of these decoding requests got one block, in the step of the same place."""
         if self.detail:
             step, request, block = self.blocks.columns
             step.extend(rows)
             request.extend([member.index for member in requests])
             block.extend(blocks)
+
+    def forgot(self, rows: Sequence[int]) -> None:
+        """The only entry of hash_log, if any, are blocks forgotten one by one, in the last of these steps."""
+        if self.hash_log:
+            [(blocks, _)] = self.hash_log
+            self.hash_log.clear()
+            self._add_hashes(rows[len(rows) - len(blocks) :], blocks, False)
+
+    def filled(self, rows: Sequence[int], blocks: Sequence[int]) -> None:
+        """Each of these blocks got full in the step of the same place."""
+        self._add_hashes(rows, blocks, True)
+
+    def _add_hashes(self, rows: Sequence[int], blocks: Sequence[int], is_set: bool) -> None:
+        step, block, has_hash = self.hashes.columns
+        step.extend(rows)
+        block.extend(blocks)
+        has_hash.extend(array("i", [is_set]) * len(blocks))
 
     def close_tokens(self, requests: Iterable[FastRequest], row: int) -> None:
         """These requests sampled a token in each step up to, not including, `row`."""
@@ -245,6 +263,12 @@ class FastRecorder(Recorder):
         steps = heads[:, 0].astype(np.int32)
         scheduled_at[steps], start[steps] = heads[:, 1], heads[:, 2]
         return scheduled_at, start
+
+    def _frozen_hashes(self) -> Hashes:
+        """In the order of the steps; within one, contents are lost before others are complete."""
+        hashes: Hashes = self.hashes.frozen()
+        order = np.argsort(hashes.step, kind="stable")
+        return Hashes(hashes.step[order], hashes.block[order], hashes.set[order])
 
     def _frozen_runs(self) -> Runs:
         """What was computed before each run's first step is that step's row plus the offset."""

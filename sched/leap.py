@@ -38,6 +38,7 @@ class LeapingEngine(Engine):
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
         counts_only: nobody asks which blocks a request holds: see CountingPool.
+        shares: some requests may find blocks of others, or of their own by name.
         names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
             decode: until then only that request could find them, and it does not look.
         manager, pool: the scheduler's.
@@ -67,6 +68,7 @@ class LeapingEngine(Engine):
         self.running = cast(list[FastRequest], self.scheduler.running)
         self.model = step_time
         self.block_size = cache.block_size
+        self.shares = swaps or any(spec.prefix_len or spec.hash_size for spec in specs)
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
         self.decoders = Decoders(cache.block_size)
@@ -163,19 +165,16 @@ class LeapingEngine(Engine):
         Returns why nobody can enter, from which step on.
         """
         looks = self.books.detail and stop.head is not None and stop.reason not in NOT_OF_BLOCKS
-        if looks or self.names_in_time:
+        must_ask = looks and not self._needs_the_same(stop)
+        if must_ask or (self.names_in_time and self.shares):
             return self._blocks_step_by_step(stop, budget_left, looks)
-        self._blocks_at_once(free)
-        return [(0, stop)]
+        grown = self._blocks_at_once(free)
+        return self._stops_of(stop, free, grown) if looks else [(0, stop)]
 
-    def _blocks_at_once(self, free: int) -> None:
-        """The blocks of all steps in one go: they leave the free list in the same order."""
-        size, row, end = self.block_size, self.num_steps, self.books.end
-        turns, rest = divmod(len(end) - row, size)
-        place, buckets = row % size, self.decoders.buckets
-        growing = buckets[place : place + rest] + buckets[: max(place + rest - size, 0)]
-        if turns:
-            growing = (buckets[place:] + buckets[:place]) * turns + growing
+    def _blocks_at_once(self, free: int) -> list[int]:
+        """The blocks of all steps in one go: they leave the free list in the same order. Returns how many a step."""
+        row, end = self.num_steps, self.books.end
+        growing = self._turns(row, len(end) - row)
         grown = list(map(len, growing))
         if sum(grown) > free:
             num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)
@@ -183,14 +182,43 @@ class LeapingEngine(Engine):
         self.books.grown.extend(grown)
         if self.counts_only:
             self.pool.get_new_blocks(sum(grown))
-            return
+            return grown
+        self.books.hashed(row)  # by the tokens that arrived since the last step
         requests = list(chain.from_iterable(growing))
         if requests:
             blocks = self.pool.get_new_blocks(len(requests))
             for request, block in zip(requests, blocks, strict=True):
                 request.block_ids.append(block)
-            steps = range(row, row + len(grown))
-            self.books.took(chain.from_iterable(map(repeat, steps, grown)), requests, blocks)
+            rows = self._rows_of(row, growing)
+            self.books.took(rows, requests, blocks)
+            self.books.forgot(rows)
+        if self.names_in_time:
+            self._fill_at_once(row, len(grown))
+        return grown
+
+    def _turns(self, row: int, count: int) -> list[list[FastRequest]]:
+        """The buckets of `count` steps, from the step `row` on."""
+        place, buckets, size = row % self.block_size, self.decoders.buckets, self.block_size
+        turns, rest = divmod(count, size)
+        last = buckets[place : place + rest] + buckets[: max(place + rest - size, 0)]
+        return (buckets[place:] + buckets[:place]) * turns + last if turns else last
+
+    def _rows_of(self, row: int, turns: list[list[FastRequest]]) -> list[int]:
+        """For each request in the buckets of the steps from `row` on, its step."""
+        return list(chain.from_iterable(map(repeat, range(row, row + len(turns)), map(len, turns))))
+
+    def _fill_at_once(self, row: int, count: int) -> None:
+        """Write down the blocks that get full in these steps; none of the requests shares any."""
+        shift = 0 if self.is_async else 1
+        turns, size = self._turns(row + shift, count), self.block_size
+        rows, blocks = [], []
+        for step, request in zip(self._rows_of(row, turns), chain.from_iterable(turns), strict=True):
+            full = (request.offset + step + shift) // size
+            if full > request.num_cached_blocks:  # else a prompt that filled it
+                request.num_cached_blocks = full
+                rows.append(step)
+                blocks.append(request.block_ids[full - 1])
+        self.books.filled(rows, blocks)
 
     def _blocks_step_by_step(self, stop: Stop, budget_left: int, looks: bool) -> list[tuple[int, Stop]]:
         """The blocks of one step after the other, because something is written down between them."""
@@ -219,13 +247,29 @@ class LeapingEngine(Engine):
 
     def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
         """Why the head of the queue still cannot enter, now that fewer blocks are free."""
-        manager, head = self.manager, stop.head
-        if stop.reason in SHORTAGES and head is not None and manager.needs_the_same(head):
-            free = self.pool.num_free_blocks
-            short = StopReason.FULL_ISL if manager.full_isl else StopReason.NO_BLOCKS
-            enough_but_for_watermark = stop.num_needed - manager.watermark_blocks <= free
-            return Stop(StopReason.WATERMARK if enough_but_for_watermark else short, head, stop.num_needed, free)
+        if self._needs_the_same(stop):
+            return self._short_of(stop, self.pool.num_free_blocks)
         return self._blocked(budget_left) or stop
+
+    def _needs_the_same(self, stop: Stop) -> bool:
+        """Whether the head of the queue lacks blocks, and needs as many while fewer and fewer are free."""
+        return stop.reason in SHORTAGES and stop.head is not None and self.manager.needs_the_same(stop.head)
+
+    def _short_of(self, stop: Stop, free: int) -> Stop:
+        """The same refusal when so many blocks are free."""
+        manager = self.manager
+        short = StopReason.FULL_ISL if manager.full_isl else StopReason.NO_BLOCKS
+        enough_but_for_watermark = stop.num_needed - manager.watermark_blocks <= free
+        return Stop(StopReason.WATERMARK if enough_but_for_watermark else short, stop.head, stop.num_needed, free)
+
+    def _stops_of(self, stop: Stop, free: int, grown: list[int]) -> list[tuple[int, Stop]]:
+        """The same refusal in steps that take so many blocks, from which step on."""
+        stops = [(0, stop)]
+        for step, num_blocks in enumerate(grown):
+            if num_blocks:
+                free -= num_blocks
+                stops[0 if not step else len(stops) :] = [(step, self._short_of(stop, free))]
+        return stops
 
     def _most_steps(self, row: int, count: int) -> int:
         """How many steps the same requests can make until one gets its last token, or a limit is met."""
@@ -250,7 +294,7 @@ class LeapingEngine(Engine):
             return
         for request, block in zip(growing, blocks, strict=True):
             request.block_ids.append(block)
-        self.books.took(repeat(row, len(blocks)), growing, blocks)
+        self.books.took([row] * len(blocks), growing, blocks)
 
     def _count_blocks(self, request: FastRequest, num_computed_tokens: int) -> None:
         """Give a request that decoded the blocks that it holds by now, if they were only counted."""

@@ -194,6 +194,10 @@ class Recorder:
         steps: Steps = self.steps.frozen()
         return steps
 
+    def _frozen_hashes(self) -> Hashes:
+        hashes: Hashes = self.hashes.frozen()
+        return hashes
+
     def _frozen_runs(self) -> Runs:
         runs: Runs = self.runs.frozen()
         return runs
@@ -210,7 +214,7 @@ class Recorder:
             self.config, self.cache, Requests(self.specs, *(frozen(column) for column in when)),
             self._frozen_steps(), self._frozen_runs(), self.admissions.frozen(), self.preemptions.frozen(),
             Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
-            self.blocks.frozen(), self.hashes.frozen(), self.skips.frozen(), self.catch_ups.frozen(), end,
+            self.blocks.frozen(), self._frozen_hashes(), self.skips.frozen(), self.catch_ups.frozen(), end,
             self.depth,
         )  # fmt: skip
 
