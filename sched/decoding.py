@@ -1,0 +1,165 @@
+"""What all ways of the fast engine to make a step share: who just decodes, who cannot enter, blocks, names, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from sched.batch import StepTime
+from sched.block_pool import NULL_BLOCK
+from sched.config import CacheConfig, SchedulerConfig
+from sched.counting_pool import CountingPool
+from sched.decoders import Decoders, FastRequest
+from sched.engine import Arrivals, Engine, Limits
+from sched.fast_pool import FastBlockPool, FastKVCacheManager
+from sched.fast_recorder import FastRecorder
+from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
+from sched.reasons import StopReason, VictimRule
+from sched.request import Request, RequestSpec, RequestStatus
+
+SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
+
+
+class DecodingEngine(Engine):
+    """An engine that knows who just decodes.
+
+    Attributes:
+        books: its recorder.
+        running: the scheduler's running list.
+        decoders: the running requests that just decode; their own numbers are out of date meanwhile.
+        chunkers: the running requests that do not (yet), in running order.
+        ending: async: those whose last token is in flight, in running order.
+        counts_only: nobody asks which blocks a request holds: see CountingPool.
+        shares: some requests may find blocks of others, or of their own by name.
+        names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
+            decode: until then only that request could find them, and it does not look.
+        manager, pool: the scheduler's.
+        pending_end: async: when the step in flight ends [s].
+        takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
+        thrown_out: async: requests preempted in this step whose token is still in flight.
+        lines: step time by number of decodes, where it is a straight line in their context.
+        next_due: the step and the time [s] of which either brings the next arrival.
+    """
+
+    new_request = FastRequest
+
+    def __init__(
+        self, specs: Sequence[RequestSpec], arrivals: Arrivals, config: SchedulerConfig, cache: CacheConfig,
+        step_time: StepTime, limits: Limits, detail: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
+        self.caching = cache.enable_prefix_caching
+        self.counts_only = not (self.caching or detail)
+        blocks = cache.num_gpu_blocks
+        self.pool = CountingPool(blocks) if self.counts_only else FastBlockPool(blocks, self.caching)
+        swaps = config.preemption_mode == "swap"
+        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps)
+        self.scheduler.kv_cache_manager = self.manager
+        self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
+        self.recorder = self.books
+        self.running = cast(list[FastRequest], self.scheduler.running)
+        self.model = step_time
+        self.block_size = cache.block_size
+        self.shares = swaps or any(spec.prefix_len or spec.hash_size for spec in specs)
+        self.names_in_time = self.caching and detail
+        self.is_async = config.async_scheduling
+        self.decoders = Decoders(cache.block_size)
+        self.chunkers: list[FastRequest] = []
+        self.ending: list[FastRequest] = []
+        self.pending_end: float | None = None
+        self.lines: dict[int, tuple[float, float] | None] = {}
+        self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
+        self.thrown_out: list[FastRequest] = []
+        self.next_due = self.arrivals.next_due()
+
+    def _let_arrive(self) -> None:
+        if self.now >= self.next_due[1] or self.step >= self.next_due[0]:
+            super()._let_arrive()
+            self.next_due = self.arrivals.next_due()
+
+    def _blocked(self, budget_left: int) -> Stop | None:
+        """Why the head of the queue cannot enter a step of decodes; None if it can, or if that may change by itself."""
+        scheduler = self.scheduler
+        if not scheduler.waiting:
+            return NOBODY_WAITS
+        if scheduler.config.prefill_schedule_interval > 1:
+            return None
+        head = scheduler.waiting.peek_request()
+        is_closed = scheduler.config.batching == "static"
+        if self._obviously_enters(head, budget_left) and not is_closed:
+            return None
+        scheduler._start_step()
+        plan = scheduler._plan_admission(head, budget_left, is_closed)
+        return None if isinstance(plan, AdmissionPlan) else plan
+
+    def _obviously_enters(self, head: Request, budget_left: int) -> bool:
+        """Whether the head of the queue can enter without a closer look: the next step takes that look anyway."""
+        config = self.scheduler.config
+        needed = head.num_tokens // self.block_size + 1 + self.manager.watermark_blocks + len(self.running)
+        is_free = needed <= self.pool.num_free_blocks and len(self.running) < config.max_num_running
+        return is_free and (config.enable_chunked_prefill or head.num_tokens <= budget_left) and budget_left > 0
+
+    def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
+        """Why the head of the queue still cannot enter, now that fewer blocks are free."""
+        if self._needs_the_same(stop):
+            return self._short_of(stop, self.pool.num_free_blocks)
+        return self._blocked(budget_left) or stop
+
+    def _needs_the_same(self, stop: Stop) -> bool:
+        """Whether the head of the queue lacks blocks, and needs as many while fewer and fewer are free."""
+        return stop.reason in SHORTAGES and stop.head is not None and self.manager.needs_the_same(stop.head)
+
+    def _short_of(self, stop: Stop, free: int) -> Stop:
+        """The same refusal when so many blocks are free."""
+        manager = self.manager
+        short = StopReason.FULL_ISL if manager.full_isl else StopReason.NO_BLOCKS
+        enough_but_for_watermark = stop.num_needed - manager.watermark_blocks <= free
+        return Stop(StopReason.WATERMARK if enough_but_for_watermark else short, stop.head, stop.num_needed, free)
+
+    def _line(self, count: int) -> tuple[float, float] | None:
+        """The step time of so many decodes as a straight line in their context, if it is one."""
+        if count not in self.lines:
+            self.lines[count] = self.model.decode_line(count)
+        return self.lines[count]
+
+    def _grow(self, row: int, growing: list[FastRequest]) -> None:
+        """Give each of these requests a block."""
+        blocks = self.pool.get_new_blocks(len(growing))
+        if self.counts_only:
+            return
+        for request, block in zip(growing, blocks, strict=True):
+            request.block_ids.append(block)
+        self.books.took([row] * len(blocks), growing, blocks)
+
+    def _count_blocks(self, request: FastRequest, num_computed_tokens: int) -> None:
+        """Give a request that decoded the blocks that it holds by now, if they were only counted."""
+        if self.counts_only and request.status is RequestStatus.RUNNING:
+            request.block_ids = [NULL_BLOCK] * self.manager.num_blocks(num_computed_tokens)
+
+    def _fill(self, row: int, filling: list[FastRequest]) -> None:
+        """Name the block that each of these requests fills: it does when the last token in it is known."""
+        self._name(filling, row + (0 if self.is_async else 1))
+        self.books.hashed(row)
+
+    def _name(self, requests: Sequence[FastRequest], row: int) -> None:
+        """Name all blocks that these decoding requests have filled with the tokens known before the step `row`."""
+        if self.caching:
+            for request in requests:
+                self.manager.cache_blocks(request, request.offset + row)
+
+    def _finish(self, requests: list[FastRequest], end: float) -> None:
+        """These requests have all their tokens; the last appeared at `end` [s]."""
+        for request in requests:
+            request.num_tokens = request.final_num_tokens
+            request.num_output_placeholders = 0
+            self._count_blocks(request, request.final_num_tokens - 1)
+            if request.status is RequestStatus.RUNNING:
+                self.books.left(request)
+        self.scheduler._finish(list(requests))
+        self.arrivals.answered(len(requests), end)
+        self.next_due = self.arrivals.next_due()
+        self.books.finished(requests)
+
+    def _watch_progress(self) -> None:
+        self.livelock.quiet_steps = 0
+        self.livelock.seen.clear()
