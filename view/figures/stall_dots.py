@@ -11,12 +11,15 @@ from sched.metrics import PerRequest
 from sched.tails import Dots, dots, quantiles
 from sched.timeline import Floats, Timeline
 from view.figures.chart import Figure, above, diamond, figure, ticks, upright
+from view.figures.sheet import wide
 from view.palette import COLORS, Theme
 from view.text import Text
 
 BINS = 56
 CLOSE = 0.12
 """Logarithms nearer than this cannot both be labelled."""
+NARROW, ROW, GAP = 318, 15, 4
+"""The plot of a phone, the height of a row of names, the room between two [px]."""
 TALLEST = 20
 """Dots on top of each other at most; how many more there are is written above."""
 
@@ -25,17 +28,17 @@ def stall_dots(timeline: Timeline, each: PerRequest, text: Text, theme: Theme) -
     """Stacked dots. x: longest time between two tokens of a request [ms, logarithmic], y: requests."""
     longest = each.max_itl * 1000
     placed = dots(longest, each.num_preemptions > 0, BINS, TALLEST)
-    marks = _marks(longest)
+    marks, ends = _marks(longest), _range(longest)
     data = [_trace(timeline, placed, longest, thrown, text, theme) for thrown in (False, True)]
     top = int(placed.level.max(initial=5))
     return figure(
         data, theme, height=264, margin={"l": 16, "r": 16, "t": 56, "b": 62}, showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
         xaxis={"type": "log", "title": {"text": text("tabs.axis.longest_stall"), "standoff": 4}, "showgrid": False,
-               "range": _range(longest), **ticks(longest)},
+               "range": ends, **ticks(longest)},
         yaxis={"visible": False, "range": [0, top + 3.4], "fixedrange": True},
         shapes=[upright(value, theme, color=color, dash=dash, width=1.2) for _, value, color, dash in marks],
-        annotations=[*_captions(marks, text, theme), *_rest(placed, text, theme)],
+        annotations=[*_captions(marks, ends, text, theme), *_rest(placed, text, theme)],
     )  # fmt: skip
 
 
@@ -63,17 +66,22 @@ def _marks(longest: Floats) -> list[tuple[str, float, str, str]]:
     ]  # fmt: skip
 
 
-def _captions(marks: list[tuple[str, float, str, str]], text: Text, theme: Theme) -> list[dict[str, Any]]:
-    """The lines' names, one height each where they would overlap."""
-    captions, last = [], -math.inf
-    row = 0
+def _captions(
+    marks: list[tuple[str, float, str, str]], ends: list[float], text: Text, theme: Theme
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The lines' names, each in the lowest row where it is clear of the others on a phone too, and within the plot."""
+    captions: list[dict[str, Any]] = []
+    rows = [-math.inf] * len(marks)  # how far each row is taken [px of a phone]
     for name, value, color, _ in sorted(marks, key=lambda mark: mark[1]):
-        place = math.log10(value)
-        row = row + 1 if place - last < 0.22 else 0
-        last = place
         words = text(f"tabs.latency.{name}", value=value)
+        place, width = math.log10(value), wide(words)
+        middle = (place - ends[0]) / (ends[1] - ends[0]) * NARROW
+        anchor = "left" if middle < width / 2 else "right" if middle > NARROW - width / 2 else "center"
+        left = middle - {"left": 0.0, "center": width / 2, "right": width}[anchor]
+        row = next(row for row, taken in enumerate(rows) if taken <= left)
+        rows[row] = left + width + GAP
         shown = "preempt-text" if color == "preempt" else color
-        captions.append({**above(place, words, theme, color=shown), "yshift": 13 * row})
+        captions.append({**above(place, words, theme, color=shown, anchor=anchor), "yshift": ROW * row})
     return captions
 
 
