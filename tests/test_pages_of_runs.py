@@ -21,7 +21,7 @@ from sched.sweep_questions import QUESTIONS
 from sched.sweep_values import read_axis
 from sched.twin import READY, TWIN_KNOBS, twin_scenario
 from view.advise_paste import BOX_CHARS
-from view.compare_controls import Asked, other_value, read_changes, write_changes
+from view.compare_controls import Asked, changed_last, other_value, read_changes, write_changes
 from view.compare_runs import pair_of
 from view.compare_stages import _kept
 from view.frame import Frame
@@ -112,6 +112,13 @@ def test_a_ready_question_is_asked_by_its_pill_and_by_its_link(name: str, langua
     assert app.session_state["sweep.question"] == name and not app.error
     app.session_state["sweep.job"][1].cancel()
     app.session_state["sweep.job"][1].wait(60)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "it is set to 801"), ("ko", "801개로 정해져")])
+def test_a_knob_that_cannot_move_a_typed_in_pool_says_so(language: str, words: str) -> None:
+    query = {"knob": "gpu_memory_utilization", "values": "0.9,0.95", "lang": language, "seeds": "1"}
+    assert words in said(opened("sweep", **query))
+    assert words not in said(opened("sweep", **query | {"knob": "watermark", "values": "0,0.1"}))
 
 
 def test_another_knob_brings_its_own_values() -> None:
@@ -438,6 +445,12 @@ def test_every_knob_can_be_started_with(name: str) -> None:
     text = f"{name}={write_value(name, value)}"
     if "low" in SETTINGS[name][1].metadata or "options" in SETTINGS[name][1].metadata:
         assert read_changes(text)[name] != Scenario().value(name)
+
+
+def test_the_box_of_the_change_before_is_nobodys_wish() -> None:
+    assert changed_last("preemption_mode=swap", "policy", "priority") == "preemption_mode=swap"
+    assert changed_last("policy=priority;watermark=0.05", "watermark", "0.1") == "policy=priority;watermark=0.1"
+    assert changed_last("", "watermark", "0.1") == "watermark=0.1"
 
 
 def test_changes_are_written_as_they_are_read() -> None:

@@ -204,9 +204,18 @@ def other_value(name: str, left: Scenario) -> Any:
 
 def _put_value(name: str, key: str) -> None:
     """Callback: the knob's value; what cannot be read is refused when the page reads the address."""
-    kept = st.query_params.get("twin", "")
-    others = [part for part in kept.split(";") if part and part.partition("=")[0].strip() != name]
-    st.query_params["twin"] = ";".join([*others, f"{name}={st.session_state[key]}"])
+    st.query_params["twin"] = changed_last(st.query_params.get("twin", ""), name, st.session_state[key])
+
+
+def changed_last(twin: str, name: str, value: str) -> str:
+    """The address's changes with another value of the last one, whose box is shown.
+
+    A browser may still send the box of the change before it: that is nobody's wish.
+    """
+    *others, last = twin.split(";")
+    if last.strip() and last.partition("=")[0].strip() != name:
+        return twin
+    return ";".join([*others, f"{name}={value}"])
 
 
 def _only() -> None:

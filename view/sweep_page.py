@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
+from sched.remedies import MORE_KV
 from sched.scenario import Scenario, write_value
 from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
 from sched.sweep_table import sweep_table
@@ -22,7 +23,7 @@ from view.frame import Frame, frame
 from view.job import Job
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
-from view.sweep_controls import asked_for, controls
+from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import chart, theme_of_browser
 from view.text import Text
@@ -50,11 +51,20 @@ def _sweep(here: Frame) -> None:
         controls(here.text, None, here.planned.scenario)
         st.error(error_text(error, text))
         return
+    _warn(here, asked)
     job = job_of(planned)
     if job is None:
         wake()
     every = LOOK if job is not None and job.running else None
     st.fragment(_results, run_every=every)(here, planned, asked.measure, job, head, watched=every is not None)
+
+
+def _warn(here: Frame, asked: Asked) -> None:
+    """A knob that makes room for KV makes none in a pool whose size was typed in."""
+    scenario = here.planned.scenario
+    for axis in asked.axes:
+        if axis.name in MORE_KV and scenario.setup.pool == "typed_in":
+            st.caption(here.text("sweep.typed_in", knob=axis.name, blocks=scenario.cache.num_gpu_blocks))
 
 
 def _head(words: str) -> str:

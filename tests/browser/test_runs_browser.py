@@ -108,6 +108,43 @@ def test_a_change_is_painted_soon(chromium: Browser, address: str) -> None:
         assert time.monotonic() - began < 15
 
 
+PASTE = """text => {
+  const box = document.querySelector("[class*=st-key-advise] textarea"), data = new DataTransfer()
+  data.setData("text/plain", text)
+  box.focus()
+  box.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}))
+}"""
+LOG = (
+    "Engine 000: Avg prompt throughput: 2000.0 tokens/s, Avg generation throughput: 1000.0 tokens/s, "
+    "Running: 50 reqs, Waiting: 3 reqs, GPU KV cache usage: 50.0%\n"
+)
+
+
+def test_megabytes_are_pasted_without_a_wait_and_too_many_are_refused(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + "advise?v=1&preset=recompute_tax&num_requests=30&lang=en") as page:
+        page.wait_for_selector(".advise-row", timeout=LONG)
+        page.get_by_text("Paste your server's command and log").click()
+        page.wait_for_timeout(500)
+        page.evaluate(PASTE, LOG * (2_000_000 // len(LOG)))
+        until(page, lambda: "characters were pasted and read" in page.inner_text("body"))
+        assert page.locator("[class*=st-key-advise] textarea").input_value() == ""
+        until(page, lambda: "how much was asked for is not known" in page.inner_text("body"))
+        page.evaluate(PASTE, "x" * 6_000_000)
+        until(page, lambda: "the limit is 5,000,000" in page.inner_text("body"))
+
+
+def test_what_lies_under_both_pictures_follows_a_change(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN.replace("gpu%3DL4", "max_num_seqs%3D16")) as page:
+        both_painted(page)
+        until(page, lambda: page.locator(".js-plotly-plot").count() >= 7)
+        under = page.locator(".compare-title", has_text="ΔE2E").inner_text
+        before = under()
+        box = page.locator("[class*=st-key-compare-value] input").first
+        box.fill("4")
+        box.press("Enter")
+        until(page, lambda: under() != before and "max_num_seqs 4" in page.inner_text("h1"))
+
+
 def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
     with visit(chromium, address + TWIN, width=390) as page:
         both_painted(page)
