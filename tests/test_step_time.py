@@ -93,7 +93,7 @@ def test_only_a_constant_step_takes_time_to_compute_nothing(model):
 @every_model
 def test_swapped_blocks_add_their_bytes_over_pcie_bandwidth(model):
     work = batch(decodes=[500] * 4)
-    swapped = dataclasses.replace(work, swapped_blocks=100)
+    swapped = work._replace(swapped_blocks=100)
     added = model(swapped) - model(work)
     assert added == pytest.approx(100 * model.per_swapped_block, rel=1e-9)
     assert added > 0
@@ -403,16 +403,21 @@ def test_constant_is_one_second_by_default():
 # Speed
 
 
-@pytest.mark.parametrize(("name", "limit"), [("roofline", 2e-6), ("RTX-4090_Llama-3.1-8B", 20e-6)])
-def test_a_call_is_fast_enough_for_a_hundred_thousand_steps(name, limit):
+@pytest.mark.parametrize(("name", "limit"), [("roofline", 3), ("RTX-4090_Llama-3.1-8B", 30)])
+def test_a_call_is_cheap_beside_a_sum_of_two_hundred_numbers(name, limit):
     model, work = MODELS_OF_TIME[name], batch([(700, 100), (600, 0)], [500] * 60)
+    assert quickest(lambda: model(work)) < limit * quickest(lambda: sum(range(200)))
+
+
+def quickest(call):
+    """CPU time of 1,000 calls, the best of nine [s]."""
     best = math.inf
-    for _ in range(7):
-        start = time.perf_counter()
-        for _ in range(2000):
-            model(work)
-        best = min(best, (time.perf_counter() - start) / 2000)
-    assert best < 3 * limit, "three times the target: machines differ"
+    for _ in range(9):
+        start = time.process_time()
+        for _ in range(1000):
+            call()
+        best = min(best, time.process_time() - start)
+    return best
 
 
 # The machine's constant
