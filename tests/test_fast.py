@@ -60,14 +60,29 @@ def numbers(timeline: Timeline) -> list[float]:
     return flat
 
 
+@pytest.mark.parametrize("caching", [True, False])
 @pytest.mark.parametrize("seed", range(8))
-def test_without_detail_the_numbers_are_the_same(seed: int) -> None:
-    scenario = Scenario().replace(num_gpu_blocks=700, num_requests=120, rate=20.0, seed=seed)
+def test_without_detail_the_numbers_are_the_same(seed: int, caching: bool) -> None:
+    scenario = Scenario().replace(num_gpu_blocks=700, num_requests=120, rate=20.0, seed=seed,
+                                  enable_prefix_caching=caching, async_scheduling=bool(seed % 2))  # fmt: skip
     full, summary_only = simulate(scenario), simulate(scenario, detail=False)
-    assert np.array_equal(full.preemptions.step, summary_only.preemptions.step)
-    assert np.array_equal(full.steps.end, summary_only.steps.end)
+    for name in ("step", "request", "free", "freed", "lost"):
+        assert np.array_equal(getattr(full.preemptions, name), getattr(summary_only.preemptions, name))
+    for name in ("end", "start", "scheduled_at", "free_blocks", "cached_free_blocks", "num_running"):
+        assert np.array_equal(getattr(full.steps, name), getattr(summary_only.steps, name)), name
     assert same_summary(full, summary_only)
     assert len(summary_only.blocks.step) == 0
+
+
+def test_a_preempted_request_finds_what_is_left_of_its_own_blocks() -> None:
+    """Without names: its piece of the free list. Some find all of it, some a part, some nothing."""
+    scenario = Scenario().replace(num_gpu_blocks=700, num_requests=120, rate=20.0, seed=3)
+    fast, reference = simulate(scenario), simulate(scenario, reference=True)
+    back = fast.admissions.resumed == 1
+    cached, lost = fast.admissions.cached_tokens[back], fast.admissions.recompute_tokens[back]
+    assert np.any((cached > 0) & (lost > 16))
+    assert np.any(cached == 0)
+    assert np.array_equal(fast.admissions.cached_tokens, reference.admissions.cached_tokens)
 
 
 def test_it_leaps() -> None:
