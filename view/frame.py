@@ -13,9 +13,10 @@ import streamlit as st
 from sched.errors import InputError
 from view import session, shell
 from view.notices import error_text
-from view.palette import COLORS, FONT, MONO
+from view.palette import COLORS, FONT, MONO, Theme
 from view.run import Plan, warm
 from view.share import Place, encode
+from view.tabs.here import theme_of_browser
 from view.text import LANGUAGES, Text, translator
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +52,7 @@ def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
     session.open_page()
     language = session.language()
     text = translator(language)
-    st.html(f"<style>{colors()}{shell.style()}</style>")
+    st.html(f"<style>{colors()}{popovers(theme_of_browser())}{shell.style()}</style>")
     planned = session.planned()
     with st.sidebar:
         _head(text, language)
@@ -72,6 +73,11 @@ def colors() -> str:
     light, dark = COLORS["light"], COLORS["dark"]
     pairs = ";".join(f"--sx-{name}:light-dark({light[name]},{dark[name]})" for name in light)
     return f":root{{{pairs};--sx-font:{FONT};--sx-mono:{MONO}}}"
+
+
+def popovers(theme: Theme) -> str:
+    """A popover stands beside the app's element, not in it, so light-dark() there must be told the theme."""
+    return f"[data-testid=stPopoverBody]{{color-scheme:{theme}}}"
 
 
 def pages() -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The lessons in a real browser: walked by keys, answered, presented, embedded, taken along; all pages on a phone."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -170,6 +171,32 @@ def test_summary_and_stage_are_files_that_need_no_server(chromium: Browser, addr
             alone.wait_for_selector(wanted, timeout=LONG)
             alone.close()
             page.keyboard.press("Escape")
+
+
+GROUND_AND_INK = """node => {
+  let up = node
+  while (getComputedStyle(up).backgroundColor === "rgba(0, 0, 0, 0)") up = up.parentElement
+  return [getComputedStyle(up).backgroundColor, getComputedStyle(node).color] }"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("page_of", "button", "within"),
+    [("queues", "Download and share", ".shell-button"), ("", "Words and keys", ".shell-words dt, .shell-words dd")],
+)
+def test_what_stands_in_a_popover_is_readable_in_both_themes(
+    chromium: Browser, address: str, scheme: str, page_of: str, button: str, within: str
+) -> None:
+    """A popover stands outside the app's own element, so light-dark() there is light unless it is told."""
+    with visit(chromium, f"{address}{page_of}?lang=en", color_scheme=scheme) as page:
+        page.get_by_role("button", name=button).click()
+        words = page.locator("[data-testid=stPopoverBody]").locator(within)
+        words.first.wait_for(timeout=LONG)
+        assert words.count() > 1
+        for word in words.all():
+            ground, ink = word.evaluate(GROUND_AND_INK)
+            bright, dark = (sum(map(int, re.findall(r"\d+", color)[:3])) / 3 for color in (ground, ink))
+            assert (bright > 200 and dark < 130) if scheme == "light" else (bright < 60 and dark > 140), (ground, ink)
 
 
 @pytest.mark.parametrize(("language", "button"), [("ko", "요약 한 장 (PNG 그림)"), ("en", "One-page summary (PNG)")])
