@@ -27,6 +27,7 @@ from view.compare_stages import _kept
 from view.frame import Frame
 from view.job import Job
 from view.run import plan
+from view.sweep_page import _drawn
 from view.text import translator
 
 ROOT = Path(__file__).parents[1]
@@ -119,6 +120,28 @@ def test_a_knob_that_cannot_move_a_typed_in_pool_says_so(language: str, words: s
     query = {"knob": "gpu_memory_utilization", "values": "0.9,0.95", "lang": language, "seeds": "1"}
     assert words in said(opened("sweep", **query))
     assert words not in said(opened("sweep", **query | {"knob": "watermark", "values": "0,0.1"}))
+
+
+@pytest.mark.parametrize("page", ["sweep", "advise"])
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_goodput_says_what_it_counts(page: str, language: str) -> None:
+    query = {"lang": language, "slo_ttft": "3", "slo_tpot": "0.1", "slo_itl": "0", "values": "2,8"}
+    assert "TTFT ≤ 3 s, TPOT ≤ 0.1 s" in said(opened(page, **query))
+
+
+def test_charts_are_not_drawn_anew_for_every_run_but_all_are_there_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr("view.sweep_page.st.session_state", state)
+    job = Job(lambda: (one for one in ()))
+    job.items.extend(range(8))
+    assert len(_drawn(job, True)) == 8
+    job.items.append(8)
+    assert len(_drawn(job, True)) == 8, "one more is not worth it"
+    job.items.append(9)
+    assert len(_drawn(job, True)) == 10 and len(_drawn(job, False)) == 10
+    job.items.append(10)
+    assert len(_drawn(job, False)) == 11, "done: all of them"
+    assert _drawn(Job(lambda: (one for one in ())), True) == []
 
 
 def test_another_knob_brings_its_own_values() -> None:

@@ -133,3 +133,27 @@ def test_served_follows_what_is_offered_up_to_the_cliff() -> None:
     knee = turn(found, "ttft_p99")
     assert knee is not None and knee.kind == "cliff" and found[knee.place].values[0] == 4.0
     assert p99[4] > 20 * p99[1]
+
+
+def test_a_smaller_budget_buys_itl_with_ttft() -> None:
+    """vLLM's guide on max_num_batched_tokens: small ones are good for ITL, large ones for TTFT; the total stays."""
+    found = swept("itl_against_ttft", "max_num_batched_tokens", (256, 1024, 4096))
+    itl, ttft, total = (means(found, name) for name in ("itl_p99", "ttft_p50", "throughput"))
+    assert itl[0] < 0.5 * itl[1] < 0.4 * itl[2], "43, 112, 224 ms"
+    assert ttft[0] > 1.5 * ttft[1] and ttft[1] > 1.05 * ttft[2], "0.47, 0.25, 0.23 s"
+    assert min(total) > 0.99 * max(total)
+
+
+def test_a_cap_below_capacity_costs_throughput_while_the_cache_is_empty() -> None:
+    found = swept("cap_below_capacity", "max_num_seqs", (2, 8, 32, 48))
+    total, ttft = means(found, "throughput"), means(found, "ttft_p50")
+    assert total[1] > 3 * total[0] and total[2] > 2 * total[1], "108, 396, 885 tokens/s"
+    assert abs(total[3] / total[2] - 1) < 0.001
+    assert ttft[0] > 1000 * ttft[2] and max(means(found, "kv_use_peak")) < 0.25
+
+
+def test_the_recompute_tax_and_the_loss_grow_as_the_pool_shrinks() -> None:
+    found = swept("recompute_tax", "num_gpu_blocks", (401, 801, 4201))
+    tax, total = means(found, "recompute_tax"), means(found, "throughput")
+    assert tax[0] > tax[1] > 0.2 and tax[2] == 0, "27, 23, 0 %"
+    assert total[0] < 0.65 * total[1] < 0.5 * total[2], "502, 812, 1,084 tokens/s"

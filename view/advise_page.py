@@ -25,6 +25,7 @@ from view.frame import Frame, frame
 from view.job import Job, workers
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
+from view.targets import targets_words
 from view.text import Text
 from view.verdict import verdict_words
 
@@ -117,7 +118,7 @@ def _basis(here: Frame, advice: Advice, seconds: float) -> str:
     tried = text("advise.tried", tried=advice.tried, seeds=advice.seeds, seconds=seconds)
     times = text(f"shell.times.{scenario.hardware.step_time}")
     means = text("advise.means", seeds=advice.seeds, seed=scenario.load.seed) if advice.seeds > 1 else ""
-    return f"{means} {tried} · {times}".strip()
+    return f"{means} {tried} · {times} {targets_words(scenario.targets, text)}".strip()
 
 
 @cache

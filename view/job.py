@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +31,7 @@ class Job(Generic[Item]):
         self.seconds = 0.0
         self._seen = time.monotonic()
         self._begun = threading.Event()
+        self.name = uuid.uuid4().hex
         self._thread = threading.Thread(target=self._work, args=(begin,), daemon=True)
         self._thread.start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import time
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -26,10 +27,13 @@ from view.share import UPLOAD, Place, encode
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import chart, theme_of_browser
+from view.targets import targets_words
 from view.text import Text
 
 LOOK, FIRST_LOOK = 0.4, 0.5
 """How often a page looks at a sweep that is under way, and how long it waits for its first point [s]."""
+GROWTH, STILL = 1.25, 2.0
+"""The charts are drawn anew when so many times as many runs are done, or after so long [s]."""
 
 
 def sweep_page() -> None:
@@ -95,7 +99,7 @@ def _results(
         _progress(planned, job, running, text)
     if job is not None and not job.items:
         job.wait_for_first(FIRST_LOOK)
-    done = list(job.items) if job is not None else []
+    done = _drawn(job, running) if job is not None else []
     found = rows(planned, done)
     if job is not None:
         head.html(_head(_said(planned, found, measure, running, len(done), text)))
@@ -104,6 +108,16 @@ def _results(
     if opened is not None:
         _open(here, planned, opened)
     _below(here, planned, found, text)
+
+
+def _drawn(job: Job[Outcome], running: bool) -> list[Outcome]:
+    """The runs to draw: more than before if there are notably more, since the browser draws charts that change anew."""
+    items, state = list(job.items), st.session_state
+    name, count, at = state.get("sweep.shown", ("", 0, 0.0))
+    now = time.monotonic()
+    if name != job.name or not running or len(items) >= GROWTH * count or now - at > STILL:
+        name, count, at = state["sweep.shown"] = job.name, len(items), now
+    return items[:count]
 
 
 def _said(planned: Sweep, found: tuple[Row, ...], measure: str, running: bool, done: int, text: Text) -> str:
@@ -214,7 +228,8 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         st.caption(f"{values}: {error_text(row.refused, text)}")
     left, right = st.columns([5, 1], vertical_alignment="center")
     told = ("click_cell",) if len(planned.axes) == 2 else ("click", "method")
-    left.caption(" ".join(text(f"sweep.{one}") for one in (*told, "larger")))
+    against = targets_words(here.planned.scenario.targets, text)
+    left.caption(" ".join([against, *(text(f"sweep.{one}") for one in (*told, "larger"))]))
     right.download_button(
         text("tabs.csv"), lambda: to_csv(sweep_table(planned, found)), file_name="sweep.csv", mime="text/csv",
         on_click="ignore", key="sweep.csv", width="stretch",
