@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 
 from sched.presets import PRESETS, moment_step
@@ -44,7 +45,15 @@ class Painted:
 
 
 def simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Painted:
-    """A worker's job."""
+    """A worker's job. Garbage is collected between jobs, when nobody waits."""
+    gc.disable()
+    try:
+        return _simulate_and_paint(scenario, workload, wish)
+    finally:
+        gc.enable()
+
+
+def _simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Painted:
     timeline = simulate(scenario, workload)
     step = wish.step if wish.step is not None else moment_step(PRESETS[wish.preset].moment, timeline)
     first = window_of(step, timeline)
@@ -60,6 +69,8 @@ def rehearse() -> None:
     workload = make_workload(preset.load, preset.scheduler.max_model_len)
     for language in LANGUAGES:
         simulate_and_paint(preset, workload, Wish(language, "smallest_preemption", None, ""))
+    gc.collect()
+    gc.freeze()
 
 
 def window_of(step: int, timeline: Timeline) -> int:

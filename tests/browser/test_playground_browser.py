@@ -21,27 +21,25 @@ RUN = "() => document.querySelector('.sx').dataset.ready"
 DRAWN_BY_PLOTLY = "() => { __sx.figure.look = null; return __sx.show() }"
 # Everything that can be seen in the figure: kind, path, place, words of each node.
 PICTURE = r"""() => {
-  const kinds = [".main-svg path", ".main-svg text", ".annotation g", ".annotation rect"];
+  const kinds = ".main-svg path, .main-svg text, .annotation g, .annotation rect";
   const names = ["class", "d", "transform", "x", "y", "width", "height", "style"];
   const words = n => n.tagName === "text" ? n.textContent.trim() : "";
   const empty = n => n.style.display === "none" || n.getAttribute("d") === "M0,0" || n.tagName === "text" && !words(n);
   const said = n => [n.tagName, ...names.map(name => n.getAttribute(name)), words(n)].join("|");
-  const nodes = [...__sx.figure.gd.querySelectorAll(kinds.join())].filter(n => !empty(n));
+  const nodes = [...__sx.figure.gd.querySelectorAll(kinds)].filter(n => !empty(n));
   return nodes.map(n => said(n).replace(/url\([^)]*\)/, "")).sort();
 }"""
 # The paths of the curves as they are on the screen, and as Plotly draws the same figure.
 CURVES = """async () => {
-  const {gd, spec} = __sx.figure;
-  const data = gd.data.map((t, i) => spec.curves.has(i) ? {...t, x: spec.data[i].x, y: spec.data[i].y} : t);
+  const {gd, spec} = __sx.figure, points = i => ({x: spec.data[i].x, y: spec.data[i].y});
+  const data = gd.data.map((t, i) => spec.curves.has(i) ? {...t, ...points(i)} : t);
   const div = document.body.appendChild(document.createElement("div"));
   await Plotly.newPlot(div, data, JSON.parse(JSON.stringify(gd.layout)), {staticPlot: true});
   const drawn = n => [...n.querySelectorAll("path")].filter(p => p.style.display !== "none")
     .map(p => p.getAttribute("d") + (p.getAttribute("transform") ?? ""));
   const paths = host => [...host.querySelectorAll(".scatterlayer .trace")]
     .filter(n => spec.curves.has(n.__data__[0].trace.index)).map(n => drawn(n).join(""));
-  const both = [paths(gd), paths(div)];
-  div.remove();
-  return both;
+  return [paths(gd), paths(div)];
 }"""
 
 
@@ -141,7 +139,7 @@ def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str)
     with visit(chromium, address + SMALL) as page:
         page.wait_for_selector(".stPlotlyChart .js-plotly-plot")  # Streamlit's charts bring another Plotly along
         page.evaluate(DRAWN_BY_PLOTLY)
-        page.wait_for_function("() => Boolean(Plotly.PlotSchema.quickened)")
+        assert page.evaluate("Boolean(Plotly.PlotSchema.quickened)")
         wrong = page.evaluate("""() => {
             const {findArrayAttributes: quick, quickened: slow} = Plotly.PlotSchema;
             const traces = document.querySelector(".js-plotly-plot")._fullData;

@@ -53,7 +53,7 @@ def draw(
     _more(sheet, history, frames, first, scale, block, text)
     rows = {"place": queue.place + 1, "need": queue.need}
     states = [text(f"stage.waited_{name}") for name in ("new", "before", "now")]
-    words: Columns = {**rows, "state": [states[one] for one in queue.preempted.tolist()]}
+    words: Columns = {**rows, "state": list(map(states.__getitem__, queue.preempted.tolist()))}
     return [
         Area(name="waiting", x=f"x{QUEUE}", y=f"y{QUEUE}", along="x", offsets=queue.offsets, row=row, ids=queue.request,
              columns=words, tip=text("stage.tip_waiting"))

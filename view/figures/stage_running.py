@@ -268,7 +268,7 @@ def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:
         mask = found.column == column
         rows = found.pick(mask, "tokens=tokens", "blocks=blocks", "left=known_left")
         columns = {name: rows.pop(name) for name in ("tokens", "blocks", "left")}
-        columns["kind"] = [kinds[kind] for kind in found.kind[mask].tolist()]
+        columns["kind"] = list(map(kinds.__getitem__, found.kind[mask].tolist()))
         areas.append(
             Area(
                 name="running",

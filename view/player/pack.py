@@ -23,7 +23,10 @@ from view.player.picture import AnyTrack, Area, Column, ImageTrack, Move, Pictur
 
 LEVEL = 4  # zlib, of a stage of 2,048 blocks: a quarter smaller than level 1 for 1 ms; level 6 costs 5 ms
 MARKS = 1_500  # marks of one kind that a scrubber can show; more are thinned, except preemptions
-_WIDTHS = tuple(np.dtype(name) for name in ("<u1", "<i1", "<u2", "<i2", "<u4", "<i4"))
+_WIDTHS = tuple(
+    (np.dtype(name), int(np.iinfo(name).min), int(np.iinfo(name).max))
+    for name in ("<u1", "<i1", "<u2", "<i2", "<u4", "<i4")
+)
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -63,6 +66,14 @@ def _version(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
+class _Words(dict[str, int]):
+    """Numbers texts in the order in which they are first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number
+
+
 class _Writer:
     """Collects columns and strings; hands out the numbers by which the header refers to them."""
 
@@ -70,7 +81,7 @@ class _Writer:
         self.columns: list[npt.NDArray[Any]] = []
         self.known: dict[int, int] = {}  # one array used by several tracks (offsets, ids) is sent once
         self.keep: list[object] = []  # keeps those arrays alive, so that their id() stays theirs
-        self.words: dict[str, int] = {}
+        self.words = _Words()
 
     def put(self, column: Column, kept: bool = False) -> int:
         """The column's number. `kept`: its type stays as it is."""
@@ -90,8 +101,7 @@ class _Writer:
 
     def strings(self, texts: Sequence[str]) -> int:
         """The place of a column of texts, each text sent once."""
-        words = self.words
-        return self.put(np.array([words.setdefault(text, len(words)) for text in texts], dtype=np.uint32))
+        return self.put(np.fromiter(map(self.words.__getitem__, texts), np.uint32, len(texts)))
 
     def finish(self, head: Mapping[str, Any], figure: str) -> bytes:
         """The whole packet: lengths, the header, the columns."""
@@ -111,8 +121,8 @@ def narrow(column: Column) -> npt.NDArray[Any]:
     if column.dtype.kind not in "iub":
         return np.ascontiguousarray(column, dtype="<f4")
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
-    for width in _WIDTHS:
-        if np.iinfo(width).min <= low and high <= np.iinfo(width).max:
+    for width, least, most in _WIDTHS:
+        if least <= low and high <= most:
             return np.ascontiguousarray(column, dtype=width)
     raise ValueError(f"a column holds {low} to {high}: more than 32 bits")
 

@@ -23,10 +23,13 @@ export class Dock {
     this.strip.onpointermove = e => { if (this.strip.hasPointerCapture(e.pointerId)) goTo(e); };
   }
 
-  words(ui, total) {
+  length(total) {
     this.total = total;
-    this.ui = ui;
     this.range.max = total - 1;
+  }
+
+  words(ui) {
+    this.ui = ui;
     for (const button of this.root.querySelectorAll("[data-do]")) this.name(button, ui[button.dataset.do]);
     for (const kind of ["png", "svg"]) {
       const button = this.node.querySelector(`[data-do=${kind}]`) ?? this.root.querySelector(`[data-do=${kind}]`);

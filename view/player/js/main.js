@@ -131,19 +131,26 @@ export class Player {
   retheme() { if (this.h && this.themeKey() !== this.theme) this.queue = this.queue.then(() => this.show()); }
 
   async show() {  // the whole figure anew: other data, theme, width class or mode
-    const h = this.window() ?? this.h;
-    this.theme = this.themeKey();
-    this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
-    this.color = resolver(this.root);
+    const h = this.window() ?? this.h, theme = this.themeKey();
+    if (theme !== this.theme) {  // what it has looked up holds for a theme; looking up again would cost a frame
+      this.theme = theme;
+      this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
+      this.color = resolver(this.root);
+    }
     this.width = this.root.querySelector(".sx-stage").clientWidth;
     this.phone = this.width < PHONE;
     this.root.classList.toggle("sx-phone", this.phone);
-    this.label(h.ui);
-    this.dock.words(h.ui, h.total);
-    this.dock.playing(this.playing);
+    this.speakAs(h);
     await this.figure.show(h, {color: this.color, scale: this.mode === "present" ? BIG : 1, key: this.theme}, this.phone, this.width);
     this.place(h);
     this.draw();
+  }
+
+  speakAs({ui, total}) {  // the player's own words, if they are not there yet
+    const said = JSON.stringify(ui);
+    if (said !== this.said) { this.label(ui); this.dock.words(ui); this.dock.playing(this.playing); }
+    this.said = said;
+    this.dock.length(total);
   }
 
   place(h) {  // all that lies over, under and beside the figure
