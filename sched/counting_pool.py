@@ -1,4 +1,4 @@
-"""A block pool that only counts: without prefix caching it does not matter which block is which, unless it is recorded.
+"""A block pool that only counts: which block is which does not matter as long as requests share none and nobody looks.
 
 With it a request that just decodes gets no block ids until it stops to: how many blocks it holds follows from its
 computed tokens.
@@ -6,14 +6,14 @@ computed tokens.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 from sched.block_pool import NULL_BLOCK
 from sched.fast_pool import FastBlockPool, Piece
 
 
 class CountingPool(FastBlockPool):
-    """A pool whose blocks all look alike.
+    """A pool whose blocks all look alike; its pieces have their lengths and owners.
 
     Attributes:
         num_free_blocks: see BlockPool.
@@ -21,21 +21,29 @@ class CountingPool(FastBlockPool):
 
     num_free_blocks: int = 0
 
-    def __init__(self, num_gpu_blocks: int) -> None:
-        super().__init__(0, enable_caching=False)
+    def __init__(self, num_gpu_blocks: int, enable_caching: bool) -> None:
+        super().__init__(0, enable_caching)
         self.num_gpu_blocks = num_gpu_blocks
         self.num_free_blocks = num_gpu_blocks - 1
-
-    def free_contents(self) -> list[Hashable]:
-        """See BlockPool."""
-        return [None] * self.num_free_blocks
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """See BlockPool."""
         self.num_free_blocks -= num_blocks
+        if self.num_hashed_free > self.num_free_blocks:
+            self._evict_oldest(self.num_hashed_free - self.num_free_blocks)
         return [NULL_BLOCK] * num_blocks
+
+    def touch(self, blocks: Sequence[int]) -> None:
+        """See BlockPool; here they are always the request's own."""
+        self.num_free_blocks -= len(blocks)
+        super().touch(blocks)
 
     def give_back(self, blocks: Sequence[int], num_hashed: int, own: int | None) -> Piece | None:
         """See FastBlockPool."""
         self.num_free_blocks += len(blocks)
-        return None
+        if not num_hashed:
+            return None
+        piece = Piece([NULL_BLOCK] * num_hashed, own)
+        self.pieces.append(piece)
+        self.num_hashed_free += num_hashed
+        return piece

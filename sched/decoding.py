@@ -49,10 +49,11 @@ class DecodingEngine(Engine):
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
         self.caching = cache.enable_prefix_caching
-        self.counts_only = not (self.caching or detail)
-        blocks = cache.num_gpu_blocks
-        self.pool = CountingPool(blocks) if self.counts_only else FastBlockPool(blocks, self.caching)
         swaps = config.preemption_mode == "swap"
+        self.shares = self.caching and (swaps or any(spec.prefix_len or spec.hash_size for spec in specs))
+        self.counts_only = not (self.shares or detail)
+        kind = CountingPool if self.counts_only else FastBlockPool
+        self.pool = kind(cache.num_gpu_blocks, self.caching)
         self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps)
         self.scheduler.kv_cache_manager = self.manager
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
@@ -60,7 +61,6 @@ class DecodingEngine(Engine):
         self.running = cast(list[FastRequest], self.scheduler.running)
         self.model = step_time
         self.block_size = cache.block_size
-        self.shares = swaps or any(spec.prefix_len or spec.hash_size for spec in specs)
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
         self.decoders = Decoders(cache.block_size)

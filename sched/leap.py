@@ -103,9 +103,10 @@ class LeapingEngine(DecodingEngine):
             blocks = self.pool.get_new_blocks(len(requests))
             for request, block in zip(requests, blocks, strict=True):
                 request.block_ids.append(block)
-            rows = self._rows_of(row, growing)
-            self.books.took(rows, requests, blocks)
-            self.books.forgot(rows)
+            if self.books.detail:
+                rows = self._rows_of(row, growing)
+                self.books.took(rows, requests, blocks)
+                self.books.forgot(rows)
         if self.names_in_time:
             self._fill_at_once(row, len(grown))
         return grown
