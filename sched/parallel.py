@@ -22,7 +22,7 @@ ALL_CORES = -1
 MAX_JOBS = 1024
 UNORDERED = "generator_unordered"
 CLUSTER_TIMEOUT = 10.0
-NICE = 10
+NICE = 5
 """How far polite processes step back, as in nice(1)."""
 
 
