@@ -227,6 +227,9 @@ def test_every_page_fits_a_phone(chromium: Browser, address: str, name: str, lan
         page.wait_for_timeout(1000)
         widths = "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
         assert max(page.evaluate(widths)) <= 390
+        cut = """() => [...document.querySelectorAll(".lesson-scroll, .lesson-table")].map(one =>
+          Math.max(one.scrollWidth - one.clientWidth, one.getBoundingClientRect().right - innerWidth))"""
+        assert max(page.evaluate(cut), default=0) <= 0, "a table that must be dragged sideways looks cut"
 
 
 def test_the_gallery_opens_a_preset_in_the_playground(chromium: Browser, address: str) -> None:

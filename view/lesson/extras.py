@@ -29,11 +29,11 @@ LOADS = (3.0, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0)
 SEQS = (24, 32, 48, 64, 72, 80, 96, 128, 256)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """An HTML table; cells are HTML already."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """An HTML table; cells are HTML already. kind: the class by which the style sheet fits it onto a phone."""
     heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="lesson-scroll"><table class="lesson-table"><tr>{heads}</tr>{body}</table></div>'
+    return f'<div class="lesson-scroll {kind}"><table class="lesson-table"><tr>{heads}</tr>{body}</table></div>'
 
 
 def title(here: Here, key: str) -> None:
@@ -83,16 +83,16 @@ def _costs(here: Here) -> None:
         )
         for gpu, model in COST_OF
     ]
-    st.html(table(head, rows))
+    st.html(table(head, rows, "lesson-costs"))
     st.caption(here.raw("costs_note"))
 
 
 def _cost(cost: VictimCost, here: Here) -> str:
     both = [(cost.recompute, "glossary_recompute"), (cost.swap, "glossary_swap")]
     best = min(both)
-    return " · ".join(
+    return '<i class="apart"> · </i>'.join(
         f'<span class="{"best" if one is best else "soft"}">{html.escape(here.text(f"lesson.{one[1]}"))} '
-        f"{one[0] * 1e3:,.1f} ms</span>"
+        f'<span class="unit">{one[0] * 1e3:,.1f} ms</span></span>'
         for one in both
     )
 
@@ -113,12 +113,16 @@ def _kinds(here: Here) -> None:
                     f"{fields[mine + 'e2e_mean']:,.1f} s",
                     f"{fields[mine + 'preemptions']:,}",
                     f"{fields[mine + 'stall']:,.2f} s",
-                    f"{fields[prefix + 'throughput']:,.0f} {here.text('kpi.per_second')}" if kind == "chat" else "",
+                    _throughput(fields[f"{prefix}throughput"], here) if kind == "chat" else "",
                 )
             )
     names = ("setting", "kind", "ttft", "e2e", "preemptions", "stall", "throughput")
-    st.html(table([here.raw(f"table.{name}") for name in names], rows))
+    st.html(table([here.raw(f"table.{name}") for name in names], rows, "lesson-kinds"))
     st.caption(here.raw("table_note"))
+
+
+def _throughput(value: float, here: Here) -> str:
+    return f'{value:,.0f} <span class="unit">{html.escape(here.text("kpi.per_second"))}</span>'
 
 
 def _curves(here: Here) -> None:

@@ -62,7 +62,8 @@ def _table(here: Here, done: Run, rows: tuple[Tried, ...]) -> str:
             lines.append(f'<tr><td>{label}</td><td colspan="{len(COLUMNS) - 1}" class="soft">{why}</td></tr>')
         else:
             lines.append(_row(label, one.summary, before, one.remedy.gpus))
-    return f'<div class="lesson-scroll"><table class="lesson-table"><tr>{heads}</tr>{"".join(lines)}</table></div>'
+    body = f"<tr>{heads}</tr>{''.join(lines)}"
+    return f'<div class="lesson-scroll lesson-remedies"><table class="lesson-table">{body}</table></div>'
 
 
 def _row(label: str, after: Summary, before: Summary, gpus: int) -> str:
