@@ -118,6 +118,20 @@ def test_the_show_is_walked_with_the_arrow_keys(chromium: Browser, address: str)
         expect(page.locator(".lesson-title")).to_be_visible(timeout=LONG)
 
 
+def test_on_the_wall_the_player_stays_the_same_one_when_the_question_comes_and_goes(
+    chromium: Browser, address: str
+) -> None:
+    with visit(chromium, f"{address}preemption?lang=en&present=1") as page:
+        at(page, 14, "")
+        page.locator(".sx").evaluate("node => { node.dataset.marked = 'yes' }")
+        expect(page.locator(".st-key-lesson_question")).to_be_visible(timeout=LONG)
+        for wanted, moment in ((14, "before"), (15, "preempt")):
+            page.keyboard.press("ArrowRight")
+            at(page, wanted, moment)
+        expect(page.locator(".st-key-lesson_question")).to_have_count(0, timeout=LONG)
+        assert page.locator(".sx[data-marked=yes]").count() == 1, "a new player would begin anew and flash"
+
+
 def test_back_returns_to_the_moment_before(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en") as page:
         page.locator(".lesson-chip[data-go=resume]").click()
