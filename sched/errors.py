@@ -48,6 +48,7 @@ MESSAGES = {
     "bad_text": "{field} = {value}: must be written as {limit}",
     "no_requests": "{where}: nothing to run, {value}; {limit}",
     "file_too_large": "{where}: {value} bytes is too large; the limit is {limit}",
+    "too_long_for_link": "{field}: {value} characters are too long for a link; the limit is {limit}",
     "too_many_rows": "{where}: has more rows than the limit of {limit}",
     "missing_column": "{where}: no column {field}, which a file like this one ({limit}) must have; it has {value}",
     "unknown_format": "{where}: no known format has the columns {value}; known are {limit}",

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from sched.errors import InputError
+from sched.load import TableRow
 from sched.presets import PRESETS
 from sched.scenario import SETTINGS
+from view import edits, session
 from view.controls.stops import STOPS
 from view.playground import name_of
 from view.run import run
@@ -234,6 +237,34 @@ def test_another_preset_starts_at_its_moment() -> None:
     app = opened(step="40", r="1")
     sound(app.selectbox(key="w.preset").set_value("never_fits").run())
     assert (place(app).preset, place(app).step, place(app).selected) == ("never_fits", None, None)
+
+
+def test_a_changed_scenario_is_linked_with_the_step_that_is_shown() -> None:
+    app = opened()
+    shown = app.session_state["stood"][1]
+    assert place(app).step is None and shown > 0
+    sound(app.select_slider(key="w.num_gpu_blocks").set_value(65).run())
+    assert app.session_state["stood"][1] == shown == place(app).step, "the preset's moment is elsewhere now"
+    sound(app.button(key="w.reset").click().run())
+    assert place(app).step is None
+
+
+def test_what_no_link_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "place", lambda: Place(PRESETS[SMALL].scenario, SMALL))
+    rows = tuple(TableRow(i / 100, 200, 100, 0) for i in range(10_000))
+    assert edits.changed({"rows": rows[:2_000], "source": "table"}).load.rows == rows[:2_000]
+    with pytest.raises(InputError) as error:
+        edits.changed({"rows": rows, "source": "table"})
+    assert (error.value.code, error.value.parts["field"]) == ("too_long_for_link", "rows")
+
+
+def test_a_refused_table_stays_in_its_widget_with_the_reason() -> None:
+    app = opened(source="table", rows="0.0,200,100,0", lang="en")
+    app.session_state["drafts"] = {"rows": (TableRow(0.0, 200, 100, 0), TableRow(1.0, -5, 100, 0))}
+    app.session_state["errors"] = {"rows": InputError("out_of_range", field="rows", value=-5, limit="1 to 9")}
+    sound(app.run())
+    tables = [one.value for one in app.dataframe if "prompt" in one.value]
+    assert tables[0]["prompt"].tolist() == [200, -5] and "rows = -5" in said(app)
 
 
 def test_a_pasted_command_is_taken_over() -> None:

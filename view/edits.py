@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import streamlit as st
 
 from sched.errors import InputError
-from sched.scenario import Scenario
+from sched.scenario import Scenario, write_value
 from view import session
+
+MOST_IN_LINK = 50_000
+"""Longest value of one setting [characters of a link]: an address of 130,000 is refused by the server."""
 
 
 def change(**settings: Any) -> None:
@@ -35,7 +39,7 @@ def _try(settings: Mapping[str, Any]) -> None:
     state["edited"] = True
     for attempt in (drafts, settings):
         try:
-            scenario = session.place().scenario.replace(**attempt)
+            scenario = changed(attempt)
         except InputError as error:
             refused = error
             continue
@@ -45,6 +49,16 @@ def _try(settings: Mapping[str, Any]) -> None:
         return
     state["drafts"] = drafts
     state["errors"] = {**state["errors"], **dict.fromkeys(settings, refused)}
+
+
+def changed(settings: Mapping[str, Any]) -> Scenario:
+    """The scenario with other settings. Raises InputError if they cannot be, or if one is too long for a link."""
+    scenario = session.place().scenario.replace(**settings)
+    for name, value in settings.items():
+        length = len(quote(write_value(name, value)))
+        if length > MOST_IN_LINK:
+            raise InputError("too_long_for_link", field=name, value=f"{length:,}", limit=f"{MOST_IN_LINK:,}")
+    return scenario
 
 
 def change_text(name: str, key: str, read: Callable[[str], Any]) -> None:

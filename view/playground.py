@@ -107,9 +107,9 @@ def _standalone(language: str, done: Run, place: Place, step: int) -> str:
 @st.fragment(key="board")
 def board() -> None:
     """The player. Its reports (where it rests, who is selected, which steps it lacks) rerun only this and the tabs."""
-    language, done, place = session.language(), current(), session.place()
-    token, step = session.destination()[0], step_of(place, done)
-    session.stand(step)
+    language, done = session.language(), current()
+    token, step = session.destination()[0], _stand(done)
+    place = session.place()
     first = _first_step(name_of(done, language), token, step, done.timeline)
     player(
         payload_of(done, language, place.preset, first, WINDOW),
@@ -146,6 +146,19 @@ def below() -> None:
     )
     query = encode(Place(place.scenario, place.preset, language=place.language)) | {"fork": str(step_of(place, done))}
     st.page_link("pages/13_compare.py", label=translator(language)("compare.from_here"), query_params=query)
+
+
+def _stand(done: Run) -> int:
+    """Where the player stands in a run, remembered: it stays there when a control is moved.
+
+    Once that is not the preset's moment in the new run, the address says so too: else a reload led elsewhere.
+    """
+    place = session.place()
+    step = step_of(place, done)
+    session.stand(step)
+    if place.step is None and step != moment_step(PRESETS[place.preset].moment, done.timeline):
+        session.note(step=step)
+    return step
 
 
 def _first_step(name: str, token: str, step: int, timeline: Timeline) -> int:

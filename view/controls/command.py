@@ -90,7 +90,7 @@ def _edit(key: str) -> None:
     edits.refuse("all", None)
     try:
         settings = {name: read_value(name, value or "") for name, value in typed.items()}
-        scenario = session.place().scenario.replace(**settings)
+        scenario = edits.changed(settings)
     except InputError as error:
         edits.refuse("all", error)
         return

@@ -90,7 +90,7 @@ def _length(side: str, text: Text) -> None:
 
 def _table(text: Text) -> None:
     """The hand-made requests; each edit is taken over at once."""
-    rows = [row._asdict() for row in session.place().scenario.load.rows] or [NEW_ROW._asdict()]
+    rows = [row._asdict() for row in edits.draft("rows")] or [NEW_ROW._asdict()]
     key = f"w.rows.{edits.count('rows')}"
     st.caption(text("controls.rows_title"))
     st.data_editor(
