@@ -16,7 +16,7 @@ from view.compare_controls import Asked, controls, pair_asked, side_names
 from view.compare_runs import Pair, pair_of
 from view.compare_stages import compare_here, heading, stages
 from view.controls.sidebar import sidebar
-from view.figures.sweep_curve import measure_unit, scaled
+from view.figures.sweep_curve import scaled, unit_behind
 from view.frame import frame
 from view.notices import end_text, error_text
 from view.text import Text
@@ -140,14 +140,13 @@ def _numbers(found: Twin, text: Text) -> str:
 
 
 def _cell(one: Difference, text: Text) -> str:
-    unit = measure_unit(one.name)
-    unit = text(f"sweep.unit.{unit}") if "/" in unit else unit
+    unit = unit_behind(one.name, text)
     worse = one.gain < -NOTABLE and one.name in TAIL
     shown = f'<span class="bad">{_short(one, one.right)}</span>' if worse else _short(one, one.right)
     was = html.escape(text("compare.was", value=_short(one, one.left), change=_change(one, text)))
     return (
         f'<div><p class="l">{html.escape(text(f"sweep.measure.{one.name}"))}</p>'
-        f'<p class="v">{shown} <small>{html.escape(unit)}</small></p><p class="s">{was}</p></div>'
+        f'<p class="v">{shown}<small>{html.escape(unit)}</small></p><p class="s">{was}</p></div>'
     )
 
 
@@ -166,7 +165,7 @@ def _change(one: Difference, text: Text, *, alone: bool = False) -> str:
     if abs(one.gain) < NOTABLE:
         return text("compare.same")
     if not one.left and alone:
-        return f"{_short(one, one.left)} → {_short(one, one.right)} {measure_unit(one.name)}".strip()
+        return f"{_short(one, one.left)} → {_short(one, one.right)}{unit_behind(one.name, text)}"
     if not one.left:
         return text("compare.more" if one.right > one.left else "compare.less")
     ratio = one.right / one.left

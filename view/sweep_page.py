@@ -18,7 +18,7 @@ from sched.sweep_table import sweep_table
 from sched.traces import Trace
 from view import session
 from view.controls.sidebar import sidebar
-from view.figures.sweep_curve import CHARTS, measure_unit, scaled, sweep_curve
+from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
 from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame
 from view.job import Job
@@ -180,8 +180,7 @@ def _headline(
 def _shown(measure: str, value: float, text: Text) -> str:
     number = scaled(measure, value)
     words = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
-    unit = measure_unit(measure)
-    return f"{words} {text(f'sweep.unit.{unit}') if '/' in unit else unit}".strip()
+    return words + unit_behind(measure, text)
 
 
 def _charts(

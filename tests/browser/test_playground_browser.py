@@ -1,5 +1,6 @@
 """The Playground in a real browser: links, the address, back and forward, languages, both themes, a phone."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,6 +168,18 @@ def test_an_adapted_figure_is_what_plotly_would_have_drawn(
         assert adapted + drawn == 7
 
 
+def test_nothing_jumps_in_a_window_that_came_later(chromium: Browser, address: str) -> None:
+    start = f"{address}?v=1&preset=kv_runs_out&policy=priority&num_requests=250&step=100&lang=ko"
+    with visit(chromium, start, viewport={"width": 390, "height": 844}) as page:
+        page.evaluate("__sx.seek(1776)")
+        until(page, lambda: page.evaluate("__sx.frame() !== null"))
+        tops = """() => {
+          const {start, count} = __sx.window(), top = t => (__sx.seek(t), document.querySelector(".sx-stage").offsetTop);
+          return [...new Set(Array.from({length: count}, (_, i) => top(start + i)))];
+        }"""
+        assert len(page.evaluate(tops)) == 1
+
+
 def test_curves_are_plotlys_to_the_letter(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}?v=1&preset=kv_runs_out&step=900&num_requests=150") as page:
         ours, theirs = page.evaluate(CURVES)
@@ -297,3 +310,12 @@ def test_the_file_plays_without_a_server(chromium: Browser, address: str, tmp_pa
         alone.wait_for_selector(".sx .main-svg", timeout=LONG)
         assert step(alone) == 14
         alone.close()
+
+
+def test_numbers_on_the_stage_have_separators(chromium: Browser, address: str) -> None:
+    """All but those that are names: of requests, and of the blocks at the map's edge."""
+    written = """() => [...document.querySelectorAll(".sx .main-svg text")].map(n => n.textContent.trim())"""
+    with visit(chromium, f"{address}?v=1&preset=kv_runs_out&lang=en&step=30") as page:
+        texts = page.evaluate(written)
+    assert any(re.search(r"\b1,\d{3} free$", text) for text in texts), "more than a thousand blocks are free then"
+    assert not [text for text in texts if re.search(r"(?<![\w,.])\d{4,} ?\D", text)]

@@ -92,7 +92,7 @@ def _values(
     waits, runs = steps.num_waiting[step].tolist(), steps.num_running[step].tolist()
     at = np.searchsorted(rolling.step, step, side="right") - 1
     shown: list[tuple[str, list[str], list[str]]] = [
-        ("kv", [f"{one:.1f} %" for one in use.tolist()], []),
+        ("kv", [f"{one:.1f}%" for one in use.tolist()], []),
         ("lists", [f"{one:,} · {other:,}" for one, other in zip(waits, runs, strict=True)], []),
         ("ttft", _written(rolling.ttft_p50[at], 1, "{:.2f}"), _written(rolling.ttft_p99[at], 1, "· {:.2f} s")),
         ("itl", _written(rolling.itl_p50[at], 1e3, "{:.1f}"), _written(rolling.itl_p99[at], 1e3, "· {:.1f} ms")),

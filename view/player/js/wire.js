@@ -28,13 +28,13 @@ export async function decode(payload) {
   [h.figure, h.phone] = h.figures;
   const column = n => n == null ? null : columns[n];
   const value = v => v && typeof v === "object" ? columns[v.c] : v;
-  const label = v => "s" in v ? (ix => j => h.strings[ix[j]])(columns[v.s]) : (col => j => readable(col[j]))(columns[v.c]);
+  const label = v => "s" in v ? (ix => j => h.strings[ix[j]])(columns[v.s]) : (col => j => col[j])(columns[v.c]);
 
   for (const k of h.tracks) {
     if (k.kind === "playhead") { k.x = column(k.x); continue; }
     Object.assign(k, {o: column(k.o), row: column(k.row), ids: column(k.ids)});
     for (const name of ["x", "y", "x0", "x1", "y0", "y1"]) if (name in k) k[name] = value(k[name]);
-    if (k.text) { const word = label(k.text); k.label = j => k.prefix + word(j) + k.suffix; }
+    if (k.text) { const word = label(k.text), write = k.prefix.endsWith("r") ? String : readable; k.label = j => k.prefix + write(word(j)) + k.suffix; }
   }
   for (const m of h.images) {
     m.cells = frames(m.cells, columns, h.count);
@@ -42,7 +42,7 @@ export async function decode(payload) {
   }
   for (const a of h.areas) {
     for (const name of ["offsets", "row", "ids"]) a[name] = column(a[name]);
-    for (const name in a.columns) a.columns[name] = label(a.columns[name]);
+    for (const name in a.columns) { const word = label(a.columns[name]); a.columns[name] = j => readable(word(j)); }
   }
   for (const name in h.slots) { const ix = columns[h.slots[name]]; h.slots[name] = i => h.strings[ix[i]]; }
   for (const kind in h.marks) h.marks[kind] = columns[h.marks[kind]];
@@ -51,7 +51,8 @@ export async function decode(payload) {
   return h;
 }
 
-const readable = v => Number.isInteger(v) ? String(v) : String(Math.round(v * 100) / 100);
+const GROUPED = new Intl.NumberFormat("en-US", {maximumFractionDigits: 2});
+const readable = v => typeof v === "string" ? v : GROUPED.format(v);  // 1,234, but not in a request's name
 
 function frames(sent, columns, count) {  // the first frame and the changes after it -> all frames
   const first = columns[sent.first], gaps = columns[sent.gaps], values = columns[sent.values], size = first.length;
