@@ -38,6 +38,7 @@ class DecodingEngine(Engine):
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
         thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
+        refused: the last refusal for want of blocks, if its head will need as many while it waits.
         next_due: the step and the time [s] of which either brings the next arrival.
     """
 
@@ -71,6 +72,7 @@ class DecodingEngine(Engine):
         self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
         self.thrown_out: list[FastRequest] = []
         self.next_due = self.arrivals.next_due()
+        self.refused = NOBODY_WAITS
 
     def _let_arrive(self) -> None:
         if self.now >= self.next_due[1] or self.step >= self.next_due[0]:
@@ -85,19 +87,24 @@ class DecodingEngine(Engine):
         if scheduler.config.prefill_schedule_interval > 1:
             return None
         head = scheduler.waiting.peek_request()
-        is_closed = scheduler.config.batching == "static"
-        if self._obviously_enters(head, budget_left) and not is_closed:
-            return None
+        is_open = scheduler.config.batching != "static"
+        if is_open and budget_left > 0 and len(self.running) < scheduler.config.max_num_running:
+            free = self.pool.num_free_blocks
+            if self.refused.head is head and free < self.refused.num_needed:
+                return self._short_of(self.refused, free)
+            if self._obviously_enters(head, budget_left, free):
+                return None
         scheduler._start_step()
-        plan = scheduler._plan_admission(head, budget_left, is_closed)
-        return None if isinstance(plan, AdmissionPlan) else plan
+        plan = scheduler._plan_admission(head, budget_left, not is_open)
+        if isinstance(plan, AdmissionPlan):
+            return None
+        self.refused = plan if self.manager.full_isl and self._needs_the_same(plan) else NOBODY_WAITS
+        return plan
 
-    def _obviously_enters(self, head: Request, budget_left: int) -> bool:
-        """Whether the head of the queue can enter without a closer look: the next step takes that look anyway."""
-        config = self.scheduler.config
+    def _obviously_enters(self, head: Request, budget_left: int, free: int) -> bool:
+        """Whether so many blocks are free that it can enter without a closer look: the next step takes that anyway."""
         needed = head.num_tokens // self.block_size + 1 + self.manager.watermark_blocks + len(self.running)
-        is_free = needed <= self.pool.num_free_blocks and len(self.running) < config.max_num_running
-        return is_free and (config.enable_chunked_prefill or head.num_tokens <= budget_left) and budget_left > 0
+        return needed <= free and (self.scheduler.config.enable_chunked_prefill or head.num_tokens <= budget_left)
 
     def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
         """Why the head of the queue still cannot enter, now that fewer blocks are free."""

@@ -6,7 +6,6 @@ Source: vllm/v1/core/kv_cache_manager.py and single_type_kv_cache_manager.py (0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sched.block_pool import BlockPool
 from sched.config import CacheConfig
@@ -16,12 +15,8 @@ from sched.request import Request
 NO_BLOCKS: list[int] = []
 
 
-class Shortage(NamedTuple):
-    """Why a waiting request gets no blocks: it needs num_needed (watermark included), num_free are free [blocks]."""
-
-    reason: StopReason
-    num_needed: int
-    num_free: int
+Shortage = tuple[StopReason, int, int]
+"""Why a waiting request gets no blocks; how many it needs (watermark included), and how many are free [blocks]."""
 
 
 class KVCacheManager:
@@ -76,7 +71,7 @@ class KVCacheManager:
         if needed + watermark <= free:
             return None
         short = StopReason.FULL_ISL if self.full_isl else StopReason.NO_BLOCKS
-        return Shortage(StopReason.WATERMARK if needed <= free else short, needed + watermark, free)
+        return StopReason.WATERMARK if needed <= free else short, needed + watermark, free
 
     def take_computed_blocks(self, request: Request, computed_blocks: list[int]) -> None:
         """Give an admitted request the cached blocks it hit, before it takes new ones."""

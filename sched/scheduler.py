@@ -199,7 +199,8 @@ class Scheduler:
             request, num_computed_tokens + num_new_tokens, computed_blocks, any_running=bool(self.running)
         )
         if shortage is not None:
-            return Stop(shortage.reason, request, shortage.num_needed, shortage.num_free)
+            reason, num_needed, num_free = shortage
+            return Stop(reason, request, num_needed, num_free)
         return AdmissionPlan(computed_blocks, num_computed_tokens, num_new_tokens, num_missing_tokens > 1)
 
     def _admit(self, request: Request, plan: AdmissionPlan, output: SchedulerOutput) -> None:
