@@ -169,7 +169,7 @@ def test_an_adapted_figure_is_what_plotly_would_have_drawn(
 
 
 def test_nothing_jumps_in_a_window_that_came_later(chromium: Browser, address: str) -> None:
-    start = f"{address}?v=1&preset=kv_runs_out&policy=priority&num_requests=250&step=100&lang=ko"
+    start = f"{address}?v=1&preset=kv_runs_out&policy=priority&num_requests=250&step=1859&lang=ko"
     with visit(chromium, start, viewport={"width": 390, "height": 844}) as page:
         page.evaluate("__sx.seek(1776)")
         until(page, lambda: page.evaluate("__sx.frame() !== null"))

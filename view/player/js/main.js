@@ -93,7 +93,7 @@ export class Player {
     this.mode = words.mode;
     if (mode) for (const m of ["embed", "present"]) this.root.classList.toggle("sx-" + m, this.mode === m);
     const theme = this.themeKey() !== this.theme;
-    if (fresh || theme || mode) await this.show(); else if (!this.playing) this.draw();
+    if (fresh || theme || mode) await this.show(); else { if (news) this.slots.reserve([h], h.ui, true); if (news || !this.playing) this.draw(); }
     if (!this.window()) this.ask(this.t);
     if (this.t !== was) this.rest();
     this.stats.takes.push({ms: performance.now() - began, bytes: payload.length, at: performance.now()});
@@ -158,7 +158,7 @@ export class Player {
     while (this.grids.length < h.images.length) this.grids.push(new Grid(this.root.querySelector(".sx-grids")));
     h.images.forEach((image, n) => this.grids[n].place(image, gridSize(image, this.phone), this.figure.axis(image.x), this.figure.axis(image.y), this.color, devicePixelRatio || 1));
     this.slots.place(h, this.phone ? h.boxes_phone : h.boxes, this.figure.layout._size);
-    this.slots.reserve(h, h.ui);
+    this.slots.reserve([...this.windows.values()], h.ui);
     const axis = h.scrub ? this.figure.axis(h.scrub) : null;
     this.dock.align(this.phone, axis?._offset ?? 0, axis ? this.width - axis._offset - axis._length : 0, this.root.querySelector(".sx-below"));
     this.dock.drawMarks(h, this.color);

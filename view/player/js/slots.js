@@ -59,14 +59,19 @@ export class Slots {
     this.shown = {};
   }
 
-  // Nothing may jump while it plays: board and slots below get the height of the window's longest text.
-  reserve(h, ui) {
-    const longest = name => { let best = ""; for (let i = 0; i < h.count; i++) { const text = h.slots[name](i); if (text.length > best.length) best = text; } return best; };
-    const homes = {story: this.board, facts: this.board};
+  // Nothing may jump while it plays: board and slots below get the height of the longest text in all windows at hand.
+  // `grow`: more windows of the same run; what was reserved stays.
+  reserve(windows, ui, grow = false) {
+    const longest = name => {
+      let best = "";
+      for (const h of windows) for (let i = 0; i < h.count; i++) { const text = h.slots[name]?.(i) ?? ""; if (text.length > best.length) best = text; }
+      return best;
+    };
+    const homes = {story: this.board, facts: this.board}, least = new Map();
     for (const name in this.own) if (this.own[name].parentNode === this.below) homes[name] = this.own[name];
-    for (const home of new Set(Object.values(homes))) home.style.minHeight = "";
-    for (const name in homes) if (h.slots[name]) this.fill(name, this.known[name] ?? this.own[name], longest(name), ui);
-    const heights = Object.values(homes).map(home => [home, home.offsetHeight]);
+    for (const home of Object.values(homes)) { least.set(home, grow && parseFloat(home.style.minHeight) || least.get(home) || 0); home.style.minHeight = ""; }
+    for (const name in homes) { const text = longest(name); if (text) this.fill(name, this.known[name] ?? this.own[name], text, ui); }
+    const heights = [...least].map(([home, height]) => [home, Math.max(height, home.offsetHeight)]);
     for (const [home, height] of heights) home.style.minHeight = height + "px";
     this.shown = {};
   }
