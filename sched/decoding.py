@@ -38,7 +38,6 @@ class DecodingEngine(Engine):
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
         thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
-        refused: the last refusal for want of blocks, if its head will need as many while it waits.
         next_due: the step and the time [s] of which either brings the next arrival.
     """
 
@@ -72,7 +71,6 @@ class DecodingEngine(Engine):
         self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
         self.thrown_out: list[FastRequest] = []
         self.next_due = self.arrivals.next_due()
-        self.refused = NOBODY_WAITS
 
     def _let_arrive(self) -> None:
         if self.now >= self.next_due[1] or self.step >= self.next_due[0]:
@@ -87,24 +85,21 @@ class DecodingEngine(Engine):
         if scheduler.config.prefill_schedule_interval > 1:
             return None
         head = scheduler.waiting.peek_request()
-        is_open = scheduler.config.batching != "static"
-        if is_open and budget_left > 0 and len(self.running) < scheduler.config.max_num_running:
-            free = self.pool.num_free_blocks
-            if self.refused.head is head and free < self.refused.num_needed:
-                return self._short_of(self.refused, free)
-            if self._obviously_enters(head, budget_left, free):
-                return None
+        is_closed = scheduler.config.batching == "static"
+        is_plain = scheduler.config.enable_chunked_prefill or head.num_tokens <= budget_left
+        if is_plain and not is_closed and budget_left > 0 and len(self.running) < scheduler.config.max_num_running:
+            free, needed = self.pool.num_free_blocks, self._blocks_needed(head)
+            if needed + len(self.running) < free:
+                return None  # the next step takes a closer look anyway
+            if free < needed and self.manager.full_isl and self.manager.needs_the_same(head):
+                return self._short_of(Stop(StopReason.FULL_ISL, head, needed), free)
         scheduler._start_step()
-        plan = scheduler._plan_admission(head, budget_left, not is_open)
-        if isinstance(plan, AdmissionPlan):
-            return None
-        self.refused = plan if self.manager.full_isl and self._needs_the_same(plan) else NOBODY_WAITS
-        return plan
+        plan = scheduler._plan_admission(head, budget_left, is_closed)
+        return None if isinstance(plan, AdmissionPlan) else plan
 
-    def _obviously_enters(self, head: Request, budget_left: int, free: int) -> bool:
-        """Whether so many blocks are free that it can enter without a closer look: the next step takes that anyway."""
-        needed = head.num_tokens // self.block_size + 1 + self.manager.watermark_blocks + len(self.running)
-        return needed <= free and (self.scheduler.config.enable_chunked_prefill or head.num_tokens <= budget_left)
+    def _blocks_needed(self, head: Request) -> int:
+        """Blocks for all tokens of a waiting request and the watermark, wherever it finds them [blocks]."""
+        return -(-head.num_tokens // self.block_size) + self.manager.watermark_blocks
 
     def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
         """Why the head of the queue still cannot enter, now that fewer blocks are free."""
