@@ -174,10 +174,30 @@ def test_nothing_jumps_in_a_window_that_came_later(chromium: Browser, address: s
         page.evaluate("__sx.seek(1776)")
         until(page, lambda: page.evaluate("__sx.frame() !== null"))
         tops = """() => {
-          const {start, count} = __sx.window(), top = t => (__sx.seek(t), document.querySelector(".sx-stage").offsetTop);
+          const {start, count} = __sx.window(), stage = document.querySelector(".sx-stage");
+          const top = t => (__sx.seek(t), stage.offsetTop);
           return [...new Set(Array.from({length: count}, (_, i) => top(start + i)))];
         }"""
         assert len(page.evaluate(tops)) == 1
+
+
+def test_ten_thousand_pasted_rows_are_refused_at_once(chromium: Browser, address: str) -> None:
+    link = f"{address}{SMALL}&source=table&rows=0.0,200,100,0"
+    with visit(chromium, link, permissions=["clipboard-read", "clipboard-write"]) as page:
+        table = page.locator("[class*=st-key-w-rows]")
+        table.scroll_into_view_if_needed()
+
+        def paste(count: int) -> None:
+            rows = "\n".join(f"{i / 100}\t{100}\t{20}\t0" for i in range(count))
+            page.evaluate("text => navigator.clipboard.writeText(text)", rows)
+            table.click(position={"x": 70, "y": 52})
+            page.keyboard.press("Control+V")
+
+        paste(10_000)
+        expect(page.get_by_text("rows: has more rows than the limit of 3,000")).to_be_visible(timeout=10_000)
+        paste(30)
+        until(page, lambda: query(page)["rows"].count(";") == 29)
+        expect(page.get_by_text("rows: has more rows")).to_have_count(0)
 
 
 def test_curves_are_plotlys_to_the_letter(chromium: Browser, address: str) -> None:

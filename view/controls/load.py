@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -22,6 +23,10 @@ from view.text import Text
 
 NEW_ROW = TableRow(0.0, 200, 100, 0)
 COLUMNS = ("arrival", "prompt", "output", "priority")
+MOST_PASTED = 3_000
+"""Rows that the table takes at once: a link holds fewer, and the browser needs half a minute for 10,000."""
+_SCRIPT = Path(__file__).parent / "paste_rows.js"
+_catch = st.components.v2.component("paste_rows", js=_SCRIPT.read_text(encoding="utf-8"), isolate_styles=False)
 
 
 def load(text: Text) -> None:
@@ -100,7 +105,13 @@ def _table(text: Text) -> None:
             for name, default in zip(COLUMNS, NEW_ROW, strict=True)
         },
     )  # fmt: skip
+    _catch(key="paste_rows", data={"most": MOST_PASTED}, height=1, on_refused_change=_refused_rows)
     show_error("rows", text)
+
+
+def _refused_rows() -> None:
+    """Callback: more was pasted than the table takes; the browser has not sent it."""
+    edits.refuse("rows", InputError("too_many_rows", where="rows", limit=f"{MOST_PASTED:,}"))
 
 
 def _edit_rows(key: str, rows: list[dict[str, Any]]) -> None:
