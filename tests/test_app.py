@@ -249,6 +249,16 @@ def test_a_changed_scenario_is_linked_with_the_step_that_is_shown() -> None:
     assert place(app).step is None
 
 
+def test_changes_that_are_faster_than_the_address_are_not_lost() -> None:
+    app = opened()
+    before = dict(app.query_params)
+    for value in (8, 10, 12, 14):
+        app.query_params.clear()
+        app.query_params.update(before)  # the browser has not heard of any change yet
+        sound(app.select_slider(key="w.max_num_seqs").set_value(value).run())
+        assert place(app).scenario.scheduler.max_num_seqs == value
+
+
 def test_what_no_link_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "place", lambda: Place(PRESETS[SMALL].scenario, SMALL))
     rows = tuple(TableRow(i / 100, 200, 100, 0) for i in range(10_000))

@@ -22,6 +22,8 @@ from view.text import LANGUAGES
 
 LAG = 0.7
 """For so long [s] a browser may still send the URL it had before the last change."""
+LEFT = 20
+"""So many addresses before the last are remembered."""
 ECHO = 2.0
 """For so long [s] after an arrival a browser may still send the values that the controls had before it."""
 
@@ -55,15 +57,22 @@ def leave() -> None:
 
 
 def _is_late(query: Mapping[str, str]) -> bool:
-    """Whether a query is what the address was just before the last change: the browser may not have changed it yet."""
-    state = st.session_state
-    return time.monotonic() - state["left_at"] < LAG and same_scenario(query, state["left"])
+    """Whether a query is what the address was before the last changes: the browser may not have changed it yet."""
+    return time.monotonic() - st.session_state["left_at"] < LAG and _was_here(query)
+
+
+def _was_here(query: Mapping[str, str]) -> bool:
+    """Whether a query is an address that was left by a change, and the browser has not shown a later one since."""
+    return any(same_scenario(query, one) for one in st.session_state["left"])
 
 
 def _acknowledge(query: Mapping[str, str]) -> None:
-    """Once the browser has the address that was written, the one before comes only from going back."""
-    if same_scenario(query, st.session_state["link"]):
-        st.session_state["left"] = st.session_state["link"]
+    """Once the browser has an address that was written, those before it come only from going back."""
+    state = st.session_state
+    if same_scenario(query, state["link"]):
+        state["left"] = ()
+    while _was_here(query) and not same_scenario(query, state["left"][0]):
+        state["left"] = state["left"][1:]
 
 
 def seed(key: str, value: Any) -> None:
@@ -77,9 +86,9 @@ def seed(key: str, value: Any) -> None:
 
 
 def sent_from_here() -> bool:
-    """Whether the browser's address is the present one, or still the one before."""
+    """Whether the browser's address is the present one, or still one before: changes may be faster than it."""
     query = st.query_params.to_dict()
-    return _is_here(query) or same_scenario(query, st.session_state["left"])
+    return _is_here(query) or _was_here(query)
 
 
 def _is_here(query: Mapping[str, str]) -> bool:
@@ -102,7 +111,8 @@ def _open(query: dict[str, str]) -> None:
     else:
         state["shown"] = ()  # places that were left by back, forward or a link, with the time
     state["place"], state["notices"] = opened.place, opened.notices
-    state["link"], state["left"], state["left_at"] = query, query, 0.0
+    state["link"], state["left_at"] = query, 0.0
+    state["left"] = ()  # addresses that changes have left, as far as the browser may still have them
     forget()
     go_to(opened.place.step)
 
@@ -112,7 +122,7 @@ def write() -> None:
     state = st.session_state
     query = encode(state["place"])
     if not same_scenario(query, state["link"]):
-        state["left"], state["left_at"] = state["link"], time.monotonic()
+        state["left"], state["left_at"] = (*state["left"][-LEFT:], state["link"]), time.monotonic()
         state["link"] = query
         pages_own = {name: text for name, text in st.query_params.items() if name in PAGE}
         st.query_params.from_dict({**query, **pages_own})
