@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -126,7 +127,10 @@ def test_a_knob_that_cannot_move_a_typed_in_pool_says_so(language: str, words: s
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_goodput_says_what_it_counts(page: str, language: str) -> None:
     query = {"lang": language, "slo_ttft": "3", "slo_tpot": "0.1", "slo_itl": "0", "values": "2,8"}
-    assert "TTFT ≤ 3 s, TPOT ≤ 0.1 s" in said(opened(page, **query))
+    told = said(opened(page, **query))
+    assert "TTFT ≤\u00a03\u00a0s, TPOT ≤\u00a00.1\u00a0s" in told, "a number is not parted from its unit"
+    if page == "advise":
+        assert re.search(r" · goodput", told, re.IGNORECASE), "parted from what stands before it"
 
 
 def test_charts_are_not_drawn_anew_for_every_run_but_all_are_there_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +261,7 @@ def test_one_change_is_not_called_some() -> None:
     app = opened("advise", lang="en", preset="kv_runs_out", num_requests="300")
     opens = [one for one in app.get("page_link") if one.proto.label == "Open in the Playground"]
     assert len(opens) == 1 and "kv_cache_dtype" in opens[0].proto.query_string
-    assert "One change improves Throughput" in said(app)
+    assert "One change improves throughput" in said(app)
 
 
 def test_advice_that_was_forgotten_half_way_is_begun_anew() -> None:

@@ -55,6 +55,7 @@ def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
     st.html(f"<style>{colors()}{popovers(theme_of_browser())}{shell.style()}</style>")
     planned = session.planned()
     with st.sidebar:
+        shell.follow_theme(theme_of_browser())
         _head(text, language)
     unread(st.session_state["notices"], text)
     return Frame(text, language, planned)

@@ -7,9 +7,13 @@ import dataclasses
 from sched.scenario import Targets
 from view.text import Text
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+"""Between a number and what belongs to it."""
+
 
 def targets_words(targets: Targets, text: Text) -> str:
     """One sentence: which targets a request has to meet to count in goodput."""
     limits = {spec.name.removeprefix("slo_"): getattr(targets, spec.name) for spec in dataclasses.fields(targets)}
-    said = [f"{text(f'sweep.target.{name}')} ≤ {limit:g} s" for name, limit in limits.items() if limit]
+    asked = {text(f"sweep.target.{name}"): limit for name, limit in limits.items() if limit}
+    said = [f"{name} ≤{NO_BREAK}{limit:g}{NO_BREAK}s" for name, limit in asked.items()]
     return text("sweep.targets", targets=", ".join(said)) if said else text("sweep.no_targets")

@@ -132,6 +132,23 @@ def test_on_the_wall_the_player_stays_the_same_one_when_the_question_comes_and_g
         assert page.locator(".sx[data-marked=yes]").count() == 1, "a new player would begin anew and flash"
 
 
+def test_on_a_phone_the_show_parts_titles_from_their_numbers(chromium: Browser, address: str) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}}
+    with visit(chromium, f"{address}preemption?lang=en&present=1", **phone) as page:
+        at(page, 14, "")
+        gaps = page.evaluate(
+            """["Waiting queue", "Running list", "KV blocks"].map(title => {
+                const texts = [...document.querySelectorAll(".sx .js-plotly-plot text")]
+                const all = texts.filter(one => one.textContent.trim())
+                const here = all.find(one => one.textContent.trim() === title).getBoundingClientRect()
+                const right = all.map(one => one.getBoundingClientRect())
+                  .filter(one => one.left > here.left && one.top < here.bottom && one.bottom > here.top)
+                return Math.min(...right.map(one => one.left)) - here.right
+            })"""
+        )
+        assert min(gaps) >= 4, gaps
+
+
 def test_back_returns_to_the_moment_before(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en") as page:
         page.locator(".lesson-chip[data-go=resume]").click()

@@ -151,6 +151,35 @@ def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
 
 
+UNDER_THE_MENU = """() => {
+  const menu = document.querySelector("[data-testid=stMainMenu]").getBoundingClientRect()
+  const words = document.createRange()
+  words.selectNodeContents(document.querySelector("h1"))
+  return [...words.getClientRects()].filter(line => line.right > menu.left - 4 && line.top < menu.bottom).length
+}"""
+
+
+@pytest.mark.parametrize("width", [1300, 1440, 1500])
+def test_a_long_headline_does_not_run_under_the_menu(chromium: Browser, address: str, width: int) -> None:
+    with visit(chromium, address + TWIN, width) as page:
+        both_painted(page)
+        page.evaluate("document.querySelector('h1').textContent = 'so and so much '.repeat(30)")
+        assert page.evaluate(UNDER_THE_MENU) == 0
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_charts_follow_the_theme(chromium: Browser, address: str, width: int) -> None:
+    query = "?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8&seeds=1"
+    ink = "getComputedStyle(document.querySelector('.js-plotly-plot .gtitle')).fill"
+    with visit(chromium, address + "sweep" + query, width) as page:
+        until(page, lambda: page.locator(".js-plotly-plot").count() == 6 and "2 runs" in page.inner_text("body"))
+        dark_on_light = page.evaluate(ink)
+        page.emulate_media(color_scheme="dark")
+        until(page, lambda: page.evaluate(ink) != dark_on_light)
+        page.emulate_media(color_scheme="light")
+        until(page, lambda: page.evaluate(ink) == dark_on_light)
+
+
 def test_a_sweep_that_was_stopped_can_be_begun_anew(chromium: Browser, address: str) -> None:
     values = ",".join(map(str, range(1, 51)))
     query = f"?v=1&preset=recompute_tax&num_requests=40&lang=en&values={values}&seeds=20"

@@ -20,7 +20,7 @@ DARK = 0.55
 def sweep_map(
     axes: Sequence[Axis], rows: Sequence[Row], measure: str, best: int | None, text: Text, theme: Theme
 ) -> Figure:
-    """The map. x: the second knob, y: the first; shade: the measure, the better the darker; each cell has its value."""
+    """The map. x: the second knob, y: the first; shade: the measure, the better the bluer; each cell has its value."""
     color = COLORS[theme]
     across = len(axes[1].values)
     values = [None if math.isnan(row.mean(measure)) else scaled(measure, row.mean(measure)) for row in rows]
@@ -37,13 +37,15 @@ def sweep_map(
     unit, name = unit_behind(measure, text).strip(), text(f"sweep.measure.{measure}")
     good_is_dark = MEASURES[measure].more_is_better
     axis = {"type": "category", "showgrid": False, "fixedrange": True}
+    ends_at = [[-0.5, len(one) - 0.5] for one in names]  # Plotly would leave room for the signs outside the cells
     return figure(
         [cells, _points(names, values, good_is_dark, theme)], theme, shapes=_frame(best, across, theme),
         height=90 + 44 * max(len(names[0]), 4),
         margin={"l": 64, "r": 12, "t": 44, "b": 46}, showlegend=False, clickmode="event+select",
         title={"text": f"{name} [{unit}]" if unit else name, "font": {"size": 12.5}, "x": 0, "xref": "paper",
                "y": 0.97},
-        xaxis={**axis, "title": {"text": axes[1].name}}, yaxis={**axis, "title": {"text": axes[0].name}},
+        xaxis={**axis, "range": ends_at[1], "title": {"text": axes[1].name}},
+        yaxis={**axis, "range": ends_at[0], "title": {"text": axes[0].name}},
     )  # fmt: skip
 
 
@@ -65,14 +67,17 @@ def _points(names: list[list[str]], values: Sequence[float | None], good: bool, 
     shade = [(value - low) / ((high - low) or 1.0) for value in known]
     dark = [(share if good else 1 - share) > DARK for share in shade]
     ink = [color["bg" if one else "ink"] for one in dark]
+    whole = all(value.is_integer() for value in map(float, known))
     return {
         "type": "scatter", "mode": "markers+text", "x": [names[1][place % across] for place in places],
         "y": [names[0][place // across] for place in places], "customdata": [[place] for place in places],
-        "text": [_short(value) for value in known], "textfont": {"size": 11.5, "color": ink}, "hoverinfo": "skip",
+        "text": [_short(value, whole=whole) for value in known], "textfont": {"size": 11.5, "color": ink},
+        "hoverinfo": "skip",
         "marker": {"symbol": "square", "size": 40, "color": "rgba(0,0,0,0)", "opacity": 1},
         "unselected": {"marker": {"opacity": 1}},
     }  # fmt: skip
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def _short(value: float, *, whole: bool = False) -> str:
+    """Three digits, zeros at the end too, so that all cells of a map are written alike."""
+    return f"{value:,.0f}" if whole or abs(value) >= 99.95 else f"{value:#.3g}"

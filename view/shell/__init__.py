@@ -20,6 +20,7 @@ def _read(name: str) -> str:
 
 _address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
 _copy = st.components.v2.component("shell_copy", js=_read("copy.js"), isolate_styles=False)
+_theme = st.components.v2.component("shell_theme", js=_read("theme.js"), isolate_styles=False)
 _hint = st.components.v2.component("shell_hint", js=_read("hint.js"), isolate_styles=False)
 
 
@@ -36,6 +37,11 @@ def address(run: str, on_painted: Callable[[], None]) -> None:
     _address(
         key="address", data={"query": encode(session.place()), "run": run}, height=1, on_painted_change=on_painted
     )  # fmt: skip
+
+
+def follow_theme(drawn: str) -> None:
+    """Draw the page anew when the browser's theme is no longer the one it was drawn with."""
+    _theme(key="theme", data={"theme": drawn}, height=1, on_changed_change=lambda: None)
 
 
 def copy_button(text: Text, query: Mapping[str, str] | None = None) -> None:

@@ -16,7 +16,7 @@ const WINDOWS = 4;       // windows kept
 const AHEAD = 4;         // seconds before its first step that the next window is asked for
 const REST = 250;        // ms without a move until the step is told to Python
 const TRAVEL = 480;      // ms a victim takes along its lane
-const BIG = 1.2;         // type in the presenter's mode
+const BIG = 1.2;         // type in the presenter's mode; a phone has no room for it, and is nobody's wall
 const TYPED = ["input:not([type=checkbox],[type=radio])", "textarea", "select", "canvas", "[contenteditable]",  // they take letters themselves
   ...["slider", "combobox", "listbox", "textbox", "searchbox", "spinbutton", "grid", "menu", "dialog"].map(role => `[role=${role}]`)].join();
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
@@ -141,7 +141,7 @@ export class Player {
     this.phone = this.width < PHONE;
     this.root.classList.toggle("sx-phone", this.phone);
     this.speakAs(h);
-    await this.figure.show(h, {color: this.color, scale: this.mode === "present" ? BIG : 1, key: this.theme}, this.phone, this.width);
+    await this.figure.show(h, {color: this.color, scale: this.mode === "present" && !this.phone ? BIG : 1, key: this.theme}, this.phone, this.width);
     this.place(h);
     this.draw();
   }

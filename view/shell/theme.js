@@ -1,0 +1,17 @@
+// Tells Python that the theme is another than the one it has drawn with: its charts' colours are one theme's.
+const KEY = Symbol.for("shell-theme")
+const EVERY = 500 // ms; the theme comes from the system or from the menu, and neither says when it changes
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const state = (parentElement[KEY] ??= { told: "" })
+  if (state.drawn !== data.theme) state.told = ""
+  state.drawn = data.theme
+  clearInterval(state.timer)
+  state.timer = setInterval(() => {
+    const now = getComputedStyle(parentElement).colorScheme
+    if (!["light", "dark"].includes(now) || now === data.theme || now === state.told) return
+    state.told = now
+    setTriggerValue("changed", now)
+  }, EVERY)
+  return () => clearInterval(state.timer)
+}
