@@ -20,7 +20,9 @@ from sched.scenario import Scenario, read_value, write_value
 
 STATE = "lesson"
 LAG = 1.0
-"""For so long [s] a browser may still send the address it had before the last change."""
+"""For so long [s] a browser may still send an address it had before the last change."""
+LEFT = 20
+"""So many addresses before the last are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,10 @@ def visit(lesson: Lesson) -> Visit:
     state = st.session_state.get(STATE)
     if state is None or state["lesson"] != lesson.name:
         answers = {} if state is None else state["answers"]
-        state = {"lesson": lesson.name, "answers": answers, "count": 0, "left": query, "left_at": 0.0}
+        state = {"lesson": lesson.name, "answers": answers, "count": 0, "left": (), "left_at": 0.0}
         st.session_state[STATE] = state
         _open(lesson, query)
-    elif query != state["link"] and not (query == state["left"] and time.monotonic() - state["left_at"] < LAG):
+    elif query != state["link"] and not (query in state["left"] and time.monotonic() - state["left_at"] < LAG):
         _open(lesson, query)
     moment = lesson.moment(state["moment"])
     variant = moment.variant if moment else BASE
@@ -168,7 +170,7 @@ def written(changes: Mapping[str, Any]) -> str:
 def _move(moment: str, changes: Mapping[str, Any], *, stay: bool = True) -> None:
     """stay: whether the playhead stays at the step where it rests."""
     state = st.session_state[STATE]
-    state["left"], state["left_at"] = state["link"], time.monotonic()
+    state["left"], state["left_at"] = (*state["left"][-LEFT:], state["link"]), time.monotonic()
     state.update(moment=moment, changes=dict(changes), notices=(), link=(moment, written(changes)))
     own = {"moment": moment, "with": written(changes)}
     gone = own if stay else (*own, "step")
