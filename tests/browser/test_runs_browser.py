@@ -167,6 +167,16 @@ def test_a_long_headline_does_not_run_under_the_menu(chromium: Browser, address:
         assert page.evaluate(UNDER_THE_MENU) == 0
 
 
+def test_the_labels_over_what_is_asked_stand_in_one_line(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN) as page:
+        both_painted(page)
+        tops = page.evaluate(
+            """["knob", "fork", "by"].map(name =>
+                document.querySelector(`.st-key-compare-${name} label`).getBoundingClientRect().top)"""
+        )
+        assert max(tops) - min(tops) < 2, tops
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_charts_follow_the_theme(chromium: Browser, address: str, width: int) -> None:
     query = "?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8&seeds=1"
