@@ -39,6 +39,8 @@ READABLE = frozenset({"--max-num-batched-tokens", "--max-model-len", "--kv-cache
 """Flags for which vLLM takes 1k (1,000), 1K (1,024) and 2.5k (2,500). Source: vllm/engine/arg_utils.py (0.33.0)."""
 QUOTE_OR_COMMENT = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!\S)#[^\n]*""", re.DOTALL)
 STOPS = frozenset({"&&", "||", ";", "|", "&", ">", ">>", "<"})
+UNKNOWN_MODEL = "not among the models here"
+"""In the remark on a model whose shape is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,4 +290,4 @@ def _read_model(repo: str, settings: dict[str, Any], notes: list[str]) -> None:
         if name == stem or plain in (key.lower(), stem):
             settings["model"] = key
             return
-    notes.append(f"{repo}: not among the models here; paste its config.json to have its KV size and step time.")
+    notes.append(f"{repo}: {UNKNOWN_MODEL}; paste its config.json to have its KV size and step time.")

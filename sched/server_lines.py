@@ -13,8 +13,8 @@ from typing import Any
 
 from sched.capacity import SIZE, parse_startup, server_defaults
 from sched.errors import InputError
-from sched.flags import parse_command
-from sched.hardware import GPUS
+from sched.flags import UNKNOWN_MODEL, parse_command
+from sched.hardware import GPUS, HardwareConfig
 from sched.linear import ITERATION, fit_linear
 from sched.load import LoadConfig
 from sched.scenario import Scenario
@@ -25,6 +25,7 @@ from sched.simulate import cache_of
 MISSING = {
     "nothing": "no line of vLLM is recognised; paste the `vllm serve` line and the log",
     "command": 'the `vllm serve` line (or the line "non-default args"): without it vLLM\'s defaults are taken',
+    "model": "the model's config.json: its shape is not known, so another model takes its place; paste it",
     "gpu": "the GPU: no line names one; choose it, since step times and default limits follow from it",
     "pool": 'the start-up line "GPU KV cache size": without it the number of blocks is an estimate',
     "step_time": "iteration lines (--enable-logging-iteration-details): without them step times are a roofline",
@@ -78,6 +79,15 @@ class FromLines:
             return ""
         return next((code for code in ("load", "rate", "offered") if code in self.missing), "")
 
+    def stand_ins(self, hardware: HardwareConfig) -> tuple[str, ...]:
+        """What of the hardware is not the server's own but what was set before: "model", "gpu".
+
+        Nothing any more once somebody has set the hardware.
+        """
+        if hardware != self.scenario.hardware:
+            return ()
+        return tuple(code for code in ("model", "gpu") if code in self.missing)
+
 
 def from_lines(text: str, base: Scenario = Scenario()) -> FromLines:
     """Read pasted lines over a scenario.
@@ -120,7 +130,8 @@ def _command(text: str, settings: dict[str, Any], notes: list[str]) -> list[str]
     found = parse_command(command[:MAX_COMMAND])
     settings |= found.settings
     notes += found.notes
-    return ["command_cut"] if len(command) > MAX_COMMAND else []
+    missing = ["command_cut"] if len(command) > MAX_COMMAND else []
+    return missing + (["model"] if any(UNKNOWN_MODEL in note for note in found.notes) else [])
 
 
 def _gpu(text: str, settings: dict[str, Any]) -> list[str]:

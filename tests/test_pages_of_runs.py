@@ -319,7 +319,7 @@ def with_lines(lines: str, **query: str) -> AppTest:
 
 
 COMMAND = "vllm serve meta-llama/Llama-3.1-8B --max-num-seqs 64"
-METRICS = 'vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 1000\nvllm:num_requests_waiting 0'
+METRICS = "vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 1000\nvllm:num_requests_waiting 0"
 
 
 @pytest.mark.parametrize(
@@ -338,6 +338,29 @@ def test_nobody_is_told_that_there_is_room_for_a_load_that_is_not_known(
     changed = app.session_state["place"].scenario.replace(rate=0.4)
     app.session_state["place"] = dataclasses.replace(app.session_state["place"], scenario=changed)
     assert head not in said(done(app)), "whoever sets a load knows it"
+
+
+@pytest.mark.parametrize(("language", "said_so"), [("en", "not among those here"), ("ko", "이 모델은 여기 없어서")])
+def test_numbers_of_another_model_or_gpu_are_said_to_be(language: str, said_so: str) -> None:
+    app = with_lines("vllm serve somebody/unheard-of-32b --max-num-seqs 64", lang=language, num_requests="40")
+    warned = [one.value for one in app.warning]
+    assert any(said_so in one and "Llama-3.1-8B" in one for one in warned)
+    assert any("RTX 4090" in one for one in warned)
+    changed = app.session_state["place"].scenario.replace(gpu="H100-SXM")
+    app.session_state["place"] = dataclasses.replace(app.session_state["place"], scenario=changed)
+    assert not any(said_so in one.value for one in done(app).warning), "whoever sets the hardware knows it"
+
+
+def test_where_requests_waited_one_can_suppose_that_more_was_asked_for() -> None:
+    line = (
+        "Engine 000: Avg prompt throughput: 2000.0 tokens/s, Avg generation throughput: 1000.0 tokens/s, "
+        "Running: 50 reqs, Waiting: 9 reqs, GPU KV cache usage: 98.0%"
+    )
+    app = with_lines(f"{COMMAND}\n{line}", lang="en")
+    served = app.session_state["place"].scenario.load.rate
+    done(app.button(key="advise.more").click())
+    assert app.session_state["place"].scenario.load.rate == pytest.approx(1.25 * served, rel=0.01)
+    assert not [one for one in app.button if one.key == "advise.more"]
 
 
 def test_what_is_too_long_for_the_box_is_read_and_what_is_too_long_altogether_is_refused() -> None:

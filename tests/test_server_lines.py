@@ -113,7 +113,7 @@ SAME = {
     "kubernetes": 'args:\n  - serve\n  - REPO\n  - --max-num-seqs\n  - "64"\nports:\n  - 8000',
     "kubernetes in brackets": 'command: ["vllm", "serve", "REPO", "--max-num-seqs", "64"]',
     "python": "python3 -m vllm.entrypoints.openai.api_server --model REPO --max-num-seqs=64 2>&1 | tee log &",
-    "json": "vllm serve REPO --speculative-config '{\"method\": \"ngram\"}' --max-num-seqs 64 --foo-bar 3",
+    "json": 'vllm serve REPO --speculative-config \'{"method": "ngram"}\' --max-num-seqs 64 --foo-bar 3',
     "in a sentence": "안녕하세요, `vllm serve REPO --max-num-seqs 64`입니다.",
     "before Korean": "서버는 vllm serve REPO --max-num-seqs 64 로 띄웠습니다",
     "pasted from a chat": "vllm serve \u201cREPO\u201d \u2014max-num-seqs 64",

@@ -18,7 +18,7 @@ from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
 from sched.traces import Trace
 from view import session
-from view.advise_paste import paste, unknown_load
+from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
 from view.controls.sidebar import sidebar
 from view.frame import Frame, frame
@@ -104,10 +104,7 @@ def _answer(here: Frame, goal: str, job: Steps, head: DeltaGenerator, *, watched
     scenario = here.planned.scenario
     unknown = unknown_load(scenario.load)
     head.html(f"<style>{_style()}</style>{headline(advice, scenario, text, unknown)}")
-    if unknown:
-        load = scenario.load
-        numbers = {"rate": f"{load.rate:g}", "prompt": load.prompt_mean, "output": load.output_mean}
-        st.warning(text(f"advise.unknown.{unknown}", **numbers))
+    cautions(scenario, text)
     st.caption(_basis(here, advice, job.seconds))
     _table(here, advice)
 

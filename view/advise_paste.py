@@ -8,6 +8,7 @@ import streamlit as st
 
 from sched.errors import InputError
 from sched.load import LoadConfig
+from sched.scenario import Scenario
 from sched.server_lines import MAX_CHARS, FromLines, from_lines
 from view import edits, session
 from view.notices import error_text
@@ -16,6 +17,8 @@ from view.text import Text
 
 BOX_CHARS = 100_000
 """The box shows so much; what is longer is read without being shown, since a browser needs long to lay it out."""
+MORE = 1.25
+"""Where requests waited, more was asked for than was served: so much more is a first guess, and said to be one."""
 MOST_NOTES = 20
 """Remarks on the words of a command that are listed."""
 _SCRIPT = Path(__file__).parent / "shell" / "paste.js"
@@ -49,6 +52,28 @@ def unknown_load(load: LoadConfig) -> str:
     """What of the load is not known, because the lines that were read do not tell it and nobody has set it since."""
     found = st.session_state.get("advise.found")
     return found.unknown_of(load) if isinstance(found, FromLines) else ""
+
+
+def cautions(scenario: Scenario, text: Text) -> None:
+    """Say what of the server is not known, so that nobody takes the numbers for its own."""
+    found = st.session_state.get("advise.found")
+    if not isinstance(found, FromLines):
+        return
+    load, hardware = scenario.load, scenario.hardware
+    names = {"model": hardware.resolved_model().name, "gpu": hardware.resolved_gpu().name}
+    for code in found.stand_ins(hardware):
+        st.warning(text(f"advise.stand_in.{code}", **names))
+    unknown = found.unknown_of(load)
+    if unknown:
+        numbers = {"rate": f"{load.rate:g}", "prompt": load.prompt_mean, "output": load.output_mean}
+        st.warning(text(f"advise.unknown.{unknown}", **numbers))
+    if unknown == "offered":
+        st.button(text("advise.unknown.more", factor=MORE), key="advise.more", on_click=_ask_for_more)
+
+
+def _ask_for_more() -> None:
+    """Callback: suppose that more was asked for than the log shows as served."""
+    edits.change(rate=float(f"{MORE * session.place().scenario.load.rate:.3g}"))
 
 
 def _read() -> None:
