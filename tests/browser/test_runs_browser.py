@@ -170,6 +170,8 @@ def test_a_long_headline_does_not_run_under_the_menu(chromium: Browser, address:
 def test_the_labels_over_what_is_asked_stand_in_one_line(chromium: Browser, address: str) -> None:
     with visit(chromium, address + TWIN) as page:
         both_painted(page)
+        for name in ("knob", "fork", "by"):
+            page.wait_for_selector(f".st-key-compare-{name} label", timeout=LONG)
         tops = page.evaluate(
             """["knob", "fork", "by"].map(name =>
                 document.querySelector(`.st-key-compare-${name} label`).getBoundingClientRect().top)"""
