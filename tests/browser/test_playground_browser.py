@@ -186,11 +186,17 @@ def test_ten_thousand_pasted_rows_are_refused_at_once(chromium: Browser, address
     with visit(chromium, link, permissions=["clipboard-read", "clipboard-write"]) as page:
         table = page.locator("[class*=st-key-w-rows]")
         table.scroll_into_view_if_needed()
+        expect(table.locator("canvas").first).to_be_visible()
+        page.wait_for_function("document.documentElement.dataset.pasteRows")
+
+        def select_a_cell() -> bool:
+            table.click(position={"x": 70, "y": 52})
+            return bool(page.evaluate("!!document.activeElement?.closest('[class*=st-key-w-rows]')"))
 
         def paste(count: int) -> None:
             rows = "\n".join(f"{i / 100}\t{100}\t{20}\t0" for i in range(count))
             page.evaluate("text => navigator.clipboard.writeText(text)", rows)
-            table.click(position={"x": 70, "y": 52})
+            until(page, select_a_cell)
             page.keyboard.press("Control+V")
 
         paste(10_000)

@@ -12,6 +12,7 @@ function listen(state) {
   }
   // On the window, as the table itself does; it listens anew after each click, so this comes first.
   window.addEventListener("paste", onPaste, true)
+  document.documentElement.dataset.pasteRows = state.most // tests wait for it
   return () => window.removeEventListener("paste", onPaste, true)
 }
 
