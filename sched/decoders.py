@@ -42,12 +42,14 @@ class Decoders:
 
     Attributes:
         buckets: bucket row % block_size holds, in running order, those that need a block in the step `row`.
+        sizes: how many are in each bucket.
         total_offset: sum of their offsets, for the context that a step attends to.
     """
 
     def __init__(self, block_size: int) -> None:
         self.block_size = block_size
         self.buckets: list[list[FastRequest]] = [[] for _ in range(block_size)]
+        self.sizes = [0] * block_size
         self.count = 0
         self.total_offset = 0
         self._endings: list[tuple[int, int, FastRequest]] = []
@@ -63,7 +65,9 @@ class Decoders:
         request.last_row = row + num_left - 1
         self.count += 1
         self.total_offset += request.offset
-        bucket = self.buckets[-request.offset % self.block_size]
+        place = -request.offset % self.block_size
+        bucket = self.buckets[place]
+        self.sizes[place] += 1
         if bucket and bucket[-1].place > request.place:
             insort(bucket, request, key=place_of)
         else:
@@ -75,7 +79,9 @@ class Decoders:
         request.decoding = False
         self.count -= 1
         self.total_offset -= request.offset
-        self.buckets[-request.offset % self.block_size].remove(request)
+        place = -request.offset % self.block_size
+        self.buckets[place].remove(request)
+        self.sizes[place] -= 1
 
     def context(self, row: int) -> int:
         """The context that all of them attend to in the step `row`, their new tokens included [tokens]."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sched.decoders import FastRequest, place_of
 from sched.leap import LeapingEngine
+from sched.output import Stop
 from sched.reasons import SkipReason
 from sched.request import RequestStatus
 
@@ -14,16 +15,15 @@ from sched.request import RequestStatus
 class EndingEngine(LeapingEngine):
     """An engine that can leap and make such steps."""
 
-    def _ending_step(self) -> bool:
-        """Make one step of decodes in which nobody can enter and some wait for their last token; False if it is not."""
-        count = self.decoders.count
-        budget_left = self.scheduler.config.max_num_batched_tokens - count
-        if not self.ending or self.chunkers or not count or budget_left <= 0:
-            return False
-        line, row = self._line(count), self.num_steps
+    def _ending_step(self, stop: Stop, budget_left: int) -> bool:
+        """Make one step of decodes in which some wait for their last token; False if it is not one.
+
+        stop: why nobody can enter.
+        """
+        count, row = self.decoders.count, self.num_steps
+        line = self.lines[count] if count in self.lines else self._line(count)
         growing = self.decoders.buckets[row % self.block_size]
-        stop = self._blocked(budget_left)
-        if stop is None or line is None or len(growing) > self.pool.num_free_blocks:
+        if not budget_left or line is None or len(growing) > self.pool.num_free_blocks:
             return False
         if growing:
             self._grow(row, growing)

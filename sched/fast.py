@@ -15,7 +15,7 @@ from collections import deque
 from typing import cast
 
 from sched.decoders import FastRequest
-from sched.output import SchedulerOutput
+from sched.output import NOBODY_WAITS, SchedulerOutput
 from sched.quick import QuickEngine
 from sched.timeline import End, Timeline
 
@@ -26,7 +26,7 @@ class FastEngine(QuickEngine):
     def _advance(self) -> End | None:
         """Make steps up to the next arrival, or the next that takes more than a leap."""
         while self.running:
-            if not self._leap() and not self._ending_step():
+            if not self._same_again():
                 if not self._quick_step():
                     break
                 self._count_step()
@@ -36,6 +36,17 @@ class FastEngine(QuickEngine):
             if self.now >= self.next_due[1] or self.step >= self.next_due[0] or not self.running:
                 return None
         return self._exact_step()
+
+    def _same_again(self) -> bool:
+        """Make steps in which only decoding requests compute and nobody can enter; False if there is none."""
+        count = self.decoders.count
+        budget_left = self.scheduler.config.max_num_batched_tokens - count
+        if self.chunkers or not count or budget_left < 0:
+            return False
+        stop = self._blocked(budget_left) if self.scheduler.waiting else NOBODY_WAITS
+        if stop is None:
+            return False
+        return self._ending_step(stop, budget_left) if self.ending else self._leap(stop, budget_left)
 
     # ---- an exact step ----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sched.decoders import FastRequest
 from sched.output import SchedulerOutput, Stop
 from sched.reasons import SkipReason
 from sched.recorder import Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
-from sched.request import RequestSpec
+from sched.request import NEVER, RequestSpec
 from sched.running_columns import RunningColumns
 from sched.scheduler import Scheduler
 from sched.timeline import Floats, Hashes, Ints, Runs, Steps
@@ -102,15 +102,24 @@ class FastRecorder(Recorder):
             self.heads.extend((first + 1, scheduled_at[1], self.end[first]))
         free, cached = blocks
         low, stop = stops[0]
-        for high, next_stop in [*stops[1:], (count, stop)]:
-            self.rows.extend(
-                (high - low, number + low, free, cached, size, num_waiting, 0, size, 0, size, *stop_columns(stop), 0)
-            )
+        for high, next_stop in stops[1:]:
+            self._add_run(high - low, number + low, free, cached, size, num_waiting, stop)
             free -= sum(self.grown[first + low : first + high])
             low, stop = high, next_stop
+        self._add_run(count - low, number + low, free, cached, size, num_waiting, stop)
         if self.detail:
             self._record_all(first, running, 0)
             self.runs.by_name["tokens"].extend(array("i", [1]) * size)
+
+    def _add_run(
+        self, count: int, number: int, free: int, cached: int, size: int, num_waiting: int, stop: Stop
+    ) -> None:  # fmt: skip
+        """Add the row of so many steps in which all of `running`, `size` requests, decode."""
+        head = stop.head
+        self.rows.extend((
+            count, number, free, cached, size, num_waiting, 0, size, 0, size,
+            stop.reason, NEVER if head is None else head.index, stop.num_needed, stop.num_free, 0,
+        ))  # fmt: skip
 
     def _record_all(self, row: int, running: Sequence[FastRequest], num_mixed: int) -> None:
         """Begin a run of steps in `runs`: the list, and what is computed if all but the last num_mixed decode."""

@@ -9,27 +9,25 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from itertools import accumulate, chain, repeat
+from typing import TypeVar
 
 from sched.decoders import FastRequest
 from sched.decoding import DecodingEngine
-from sched.output import NOBODY_WAITS, Stop
+from sched.output import Stop
 from sched.reasons import StopReason
 
+Bucket = TypeVar("Bucket")
 NOT_OF_BLOCKS = (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_BATCH)
 
 
 class LeapingEngine(DecodingEngine):
     """An engine that can leap."""
 
-    def _leap(self) -> bool:
-        """Make as many steps as possible in which the same requests decode; False if not even one is possible."""
-        count = self.decoders.count
-        budget_left = self.scheduler.config.max_num_batched_tokens - count
-        if self.chunkers or self.ending or not count or budget_left < 0:
-            return False
-        stop = self._blocked(budget_left) if self.scheduler.waiting else NOBODY_WAITS
-        if stop is None:
-            return False
+    def _leap(self, stop: Stop, budget_left: int) -> bool:
+        """Make as many steps as possible in which the same requests decode; False if not even one is possible.
+
+        stop: why nobody can enter the first.
+        """
         row, blocks = self.num_steps, (self.pool.num_free_blocks, self.pool.num_hashed_free)
         now, start, pending = self.now, self.gpu_free_at, self.pending_end
         if start < now:
@@ -88,16 +86,18 @@ class LeapingEngine(DecodingEngine):
     def _blocks_at_once(self, free: int) -> list[int]:
         """The blocks of all steps in one go: they leave the free list in the same order. Returns how many a step."""
         row, end = self.num_steps, self.books.end
-        growing = self._turns(row, len(end) - row)
-        grown = list(map(len, growing))
-        if sum(grown) > free:
+        grown = self._turns(self.decoders.sizes, row, len(end) - row)
+        wanted = sum(grown)
+        if wanted > free:
             num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)
-            del end[row + num_steps :], growing[num_steps:], grown[num_steps:]
+            del end[row + num_steps :], grown[num_steps:]
+            wanted = sum(grown)
         self.books.grown.extend(grown)
         if self.counts_only:
-            self.pool.get_new_blocks(sum(grown))
+            self.pool.get_new_blocks(wanted)
             return grown
         self.books.hashed(row)  # by the tokens that arrived since the last step
+        growing = self._turns(self.decoders.buckets, row, len(grown))
         requests = list(chain.from_iterable(growing))
         if requests:
             blocks = self.pool.get_new_blocks(len(requests))
@@ -111,11 +111,13 @@ class LeapingEngine(DecodingEngine):
             self._fill_at_once(row, len(grown))
         return grown
 
-    def _turns(self, row: int, count: int) -> list[list[FastRequest]]:
-        """The buckets of `count` steps, from the step `row` on."""
-        place, buckets, size = row % self.block_size, self.decoders.buckets, self.block_size
+    def _turns(self, buckets: list[Bucket], row: int, count: int) -> list[Bucket]:
+        """The buckets (or what stands for them) of `count` steps, from the step `row` on."""
+        place, size = row % self.block_size, self.block_size
         turns, rest = divmod(count, size)
-        last = buckets[place : place + rest] + buckets[: max(place + rest - size, 0)]
+        last = buckets[place : place + rest]
+        if place + rest > size:
+            last += buckets[: place + rest - size]
         return (buckets[place:] + buckets[:place]) * turns + last if turns else last
 
     def _rows_of(self, row: int, turns: list[list[FastRequest]]) -> list[int]:
@@ -125,7 +127,7 @@ class LeapingEngine(DecodingEngine):
     def _fill_at_once(self, row: int, count: int) -> None:
         """Write down the blocks that get full in these steps; none of the requests shares any."""
         shift = 0 if self.is_async else 1
-        turns, size = self._turns(row + shift, count), self.block_size
+        turns, size = self._turns(self.decoders.buckets, row + shift, count), self.block_size
         rows, blocks = [], []
         for step, request in zip(self._rows_of(row, turns), chain.from_iterable(turns), strict=True):
             full = (request.offset + step + shift) // size
