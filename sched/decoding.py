@@ -15,7 +15,7 @@ from sched.fast_pool import FastBlockPool, FastKVCacheManager
 from sched.fast_recorder import FastRecorder
 from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
 from sched.reasons import StopReason, VictimRule
-from sched.request import Request, RequestSpec, RequestStatus
+from sched.request import RequestSpec, RequestStatus
 
 SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
 
@@ -36,6 +36,8 @@ class DecodingEngine(Engine):
         manager, pool: the scheduler's.
         pending_end: async: when the step in flight ends [s].
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
+        holds_prefills, chunks, is_closed, max_num_running: what the configuration says of admission: prefills may be
+            held back, cut, only enter an empty `running`; its longest length.
         thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
         next_due: the step and the time [s] of which either brings the next arrival.
@@ -63,6 +65,10 @@ class DecodingEngine(Engine):
         self.block_size = cache.block_size
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
+        self.holds_prefills = config.prefill_schedule_interval > 1
+        self.chunks = config.enable_chunked_prefill
+        self.is_closed = config.batching == "static"
+        self.max_num_running = config.max_num_running
         self.decoders = Decoders(cache.block_size)
         self.chunkers: list[FastRequest] = []
         self.ending: list[FastRequest] = []
@@ -79,27 +85,24 @@ class DecodingEngine(Engine):
 
     def _blocked(self, budget_left: int) -> Stop | None:
         """Why the head of the queue cannot enter a step of decodes; None if it can, or if that may change by itself."""
-        scheduler = self.scheduler
+        scheduler, manager = self.scheduler, self.manager
         if not scheduler.waiting:
             return NOBODY_WAITS
-        if scheduler.config.prefill_schedule_interval > 1:
+        if self.holds_prefills:
             return None
         head = scheduler.waiting.peek_request()
-        is_closed = scheduler.config.batching == "static"
-        is_plain = scheduler.config.enable_chunked_prefill or head.num_tokens <= budget_left
-        if is_plain and not is_closed and budget_left > 0 and len(self.running) < scheduler.config.max_num_running:
-            free, needed = self.pool.num_free_blocks, self._blocks_needed(head)
+        is_plain = self.chunks or head.num_tokens <= budget_left
+        if is_plain and not self.is_closed and budget_left > 0 and len(self.running) < self.max_num_running:
+            free = self.pool.num_free_blocks
+            needed = -(-head.num_tokens // self.block_size) + manager.watermark_blocks  # wherever it finds them
             if needed + len(self.running) < free:
                 return None  # the next step takes a closer look anyway
-            if free < needed and self.manager.full_isl and self.manager.needs_the_same(head):
-                return self._short_of(Stop(StopReason.FULL_ISL, head, needed), free)
+            if free < needed and manager.full_isl and manager.needs_the_same(head):
+                is_short = needed - manager.watermark_blocks > free
+                return Stop(StopReason.FULL_ISL if is_short else StopReason.WATERMARK, head, needed, free)
         scheduler._start_step()
-        plan = scheduler._plan_admission(head, budget_left, is_closed)
+        plan = scheduler._plan_admission(head, budget_left, self.is_closed)
         return None if isinstance(plan, AdmissionPlan) else plan
-
-    def _blocks_needed(self, head: Request) -> int:
-        """Blocks for all tokens of a waiting request and the watermark, wherever it finds them [blocks]."""
-        return -(-head.num_tokens // self.block_size) + self.manager.watermark_blocks
 
     def _still_blocked(self, stop: Stop, budget_left: int) -> Stop:
         """Why the head of the queue still cannot enter, now that fewer blocks are free."""

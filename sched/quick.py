@@ -59,6 +59,8 @@ class QuickEngine(EndingEngine):
         budget = scheduler.config.max_num_batched_tokens - num_decoders
         if budget <= 0 or scheduler._held or not (num_decoders or chunkers):
             return None
+        if not chunkers and self.takes_last:
+            return []
         if chunkers and self.running[-len(chunkers) :] != chunkers:
             return None
         needed = len(self.decoders.buckets[self.num_steps % self.block_size])
