@@ -36,6 +36,7 @@ class DecodingEngine(Engine):
         manager, pool: the scheduler's.
         pending_end: async: when the step in flight ends [s].
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
+        differs_by_step: prefills may be held back, or there is a threshold: then a step begins by looking who is there.
         holds_prefills, chunks, is_closed, max_num_running: what the configuration says of admission: prefills may be
             held back, cut, only enter an empty `running`; its longest length.
         thrown_out: async: requests preempted in this step whose token is still in flight.
@@ -66,6 +67,7 @@ class DecodingEngine(Engine):
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
         self.holds_prefills = config.prefill_schedule_interval > 1
+        self.differs_by_step = self.holds_prefills or config.long_prefill_token_threshold > 0
         self.chunks = config.enable_chunked_prefill
         self.is_closed = config.batching == "static"
         self.max_num_running = config.max_num_running
@@ -100,7 +102,8 @@ class DecodingEngine(Engine):
             if free < needed and manager.full_isl and manager.needs_the_same(head):
                 is_short = needed - manager.watermark_blocks > free
                 return Stop(StopReason.FULL_ISL if is_short else StopReason.WATERMARK, head, needed, free)
-        scheduler._start_step()
+        if self.differs_by_step:
+            scheduler._start_step()
         plan = scheduler._plan_admission(head, budget_left, self.is_closed)
         return None if isinstance(plan, AdmissionPlan) else plan
 

@@ -137,7 +137,7 @@ class FastRecorder(Recorder):
         num_decoders: int, output: SchedulerOutput,
     ) -> None:  # fmt: skip
         """Record a step of which `output` holds only what was not plain decoding."""
-        row = self.num_steps
+        row = len(self.end)
         prefill, decode, recompute = tokens_by_kind(output) if output.num_scheduled_tokens else (0, 0, 0)
         self._add_one(times)
         self.rows.extend((

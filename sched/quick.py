@@ -31,7 +31,8 @@ class QuickEngine(EndingEngine):
     def _quick_step(self) -> bool:
         """Make one step of decodes, chunks and admissions, or of preemptions; False if it is not that simple."""
         scheduler, row = self.scheduler, self.num_steps
-        scheduler._start_step()
+        if self.differs_by_step:
+            scheduler._start_step()
         chunks = self._plan_chunks()
         if chunks is None:
             return False
