@@ -33,6 +33,19 @@ class CountingPool(FastBlockPool):
             self._evict_oldest(self.num_hashed_free - self.num_free_blocks)
         return [NULL_BLOCK] * num_blocks
 
+    def _evict_oldest(self, num_blocks: int) -> list[int]:
+        self.num_hashed_free -= num_blocks
+        while num_blocks:
+            blocks = self.pieces[0].blocks
+            left = len(blocks) - num_blocks
+            if left > 0:
+                del blocks[left:]
+                break
+            num_blocks = -left
+            blocks.clear()
+            self.pieces.popleft()
+        return []  # nobody asks which they were
+
     def touch(self, blocks: Sequence[int]) -> None:
         """See BlockPool; here they are always the request's own."""
         self.num_free_blocks -= len(blocks)

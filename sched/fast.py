@@ -29,7 +29,8 @@ class FastEngine(QuickEngine):
             if not self._same_again():
                 if not self._quick_step():
                     break
-                self._count_step()
+                self.num_steps += 1
+                self.work += len(self.running)
                 return self.stuck if self.stuck is not None and self.limits.end_when_stuck else self._limit_met()
             if self.num_steps >= self.limits.max_steps or self.work >= self.limits.max_work:
                 return self._limit_met()

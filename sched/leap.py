@@ -29,6 +29,8 @@ class LeapingEngine(DecodingEngine):
         stop: why nobody can enter the first.
         """
         row, blocks = self.num_steps, (self.pool.num_free_blocks, self.pool.num_hashed_free)
+        if self.decoders.sizes[row % self.block_size] > blocks[0]:
+            return False
         now, start, pending = self.now, self.gpu_free_at, self.pending_end
         if start < now:
             start = now
