@@ -24,12 +24,15 @@ from view.gallery import number, what
 from view.lesson.handout import handout, off_line
 from view.lesson.here import Here, fields_of
 from view.lesson.sheet import sheet
-from view.prose import prose, rendered
+from view.lesson.visit import Visit
+from view.prose import plain, prose, rendered
 from view.run import plan, run
 from view.text import LANGUAGES, read, translator
 
 ROOT = Path(__file__).parent.parent
 FILES = {Path(file).stem.split("_", 1)[1]: file for file in pages() if file != "app.py"}
+SENTENCE = re.compile(r"(?<=[.?!])\s+")
+OPENED = Visit("", {}, "", LESSONS["preemption"].scenario, None, (), "", False, False)
 SMALL = ("two_limits", "queues", "preemption", "batching")
 
 
@@ -289,10 +292,15 @@ def test_the_sheet_of_a_lesson_stands_alone(name: str, language: str) -> None:
     lesson = LESSONS[name]
     runs = {variant: run(plan(scenario)) for variant, scenario in lesson.variants.items()}
     facts = fields_of(lesson, runs)
-    here = Here(lesson, None, translator(language), language, prose(language, name), facts, runs, runs[""], None)
+    here = Here(lesson, OPENED, translator(language), language, prose(language, name), facts, runs, runs[""], None)
     made = sheet(here)
     assert "var(" not in made["svg"] and 'xmlns="http' in made["svg"]
     said = [made["ask"], *made["why"], *(one for part in made["sections"] for one in (part["head"], *part["says"]))]
+    spoken = " ".join(said)
+    for key in ("reveal", "after"):  # also those that point at a table: they say where it is
+        whole = plain(re.sub(r"```|^## |^- ", "", here.raw(key), flags=re.MULTILINE), facts)
+        missing = [one for one in SENTENCE.split(" ".join(whole.split())) if one not in spoken.replace("· ", "")]
+        assert not missing
     assert not [one for one in said if re.search(r"[`\]{}]|##|\bbelow\b|아래", one) or not one.strip()]
     assert [one["key"] for one in made["moments"]].count(True) == 1 and len(made["numbers"]) == 5
     marks = [one["mark"] for one in made["moments"] if one["mark"]]

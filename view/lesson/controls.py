@@ -34,19 +34,29 @@ def controls(here: Here) -> None:
     st.html(numbers(here))
 
 
+NUMBERS = ("preemptions", "tax", "throughput", "ttft", "stall")
+"""The run's numbers, in the order of `numbers_of`."""
+
+
 def numbers(here: Here) -> str:
     """The run's numbers; those of the lesson's own settings before them if they are others."""
     before, now = here.runs[here.visit.variant].summary, here.played.summary
     cells = "".join(
-        f"<div><span>{html.escape(label)}</span><b>{_change(old, new) if here.changed else new}</b></div>"
-        for (label, old), (_, new) in zip(numbers_of(before, here.text), numbers_of(now, here.text), strict=True)
+        f"<div><span>{html.escape(label)}</span><b>{_cell(here, name, old, new)}</b></div>"
+        for name, (label, old), (_, new) in zip(
+            NUMBERS, numbers_of(before, here.text), numbers_of(now, here.text), strict=True
+        )
     )
     note = f'<p class="lesson-note">{html.escape(here.text("lesson.changed"))}</p>' if here.changed else ""
     return f'<div class="lesson-numbers">{cells}</div>{note}'
 
 
-def _change(old: str, new: str) -> str:
-    return new if old == new else f"<s>{old}</s> {new}"
+def _cell(here: Here, name: str, old: str, new: str) -> str:
+    """A number, after the old one if it was changed. One that tells the answer is kept back as long as that is."""
+    if name in here.lesson.telling and not here.told:
+        later = html.escape(here.text("lesson.later"))
+        return new if here.changed else f'<span class="lesson-veil" title="{later}">?</span>'
+    return new if old == new or not here.changed else f"<s>{old}</s> {new}"
 
 
 def numbers_of(of: Summary, text: Text) -> list[tuple[str, str]]:
