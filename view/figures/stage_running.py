@@ -24,7 +24,7 @@ from view.figures.sheet import (
     tinted,
     wide,
 )
-from view.figures.stage_layout import COLUMN, RUN_WIDE, RUNNING
+from view.figures.stage_layout import COLUMN, MAP_LEFT, NUMBERS_WIDE, RUN_LEFT, RUN_WIDE, RUNNING
 from view.figures.stage_scale import VICTIM_HIGH, Scale
 from view.figures.victims import Victims
 from view.palette import hatch, var
@@ -33,6 +33,8 @@ from view.text import Text
 
 HALF = 2  # the x axis counts half pixels: whole numbers that seldom change from frame to frame pack well
 AGAIN = ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute"))
+LEGEND_AT = HALF * (MAP_LEFT - NUMBERS_WIDE - RUN_LEFT - 6)  # the words of the victim's row end before the map's legend
+NARROW = 1.2  # on a stage beside a lesson's text words take that much more of the width
 LEAST = 5  # a step's tokens are never narrower than 2.5 px
 
 
@@ -234,14 +236,22 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
         "line": {"width": 1.2, "color": var("preempt")},
     }
     sheet.rects(striped, x0=begin, x1=lost, **high)
-    words = [
-        text("stage.lost", n=count, lost=tokens) if kept_nothing else text("stage.swapped", n=count)
-        for count, tokens, kept_nothing in victims.losses
-    ]
+    words = _fitting(victims, words_at, text)
     sheet.texts(label(axes, "preempt-text", 11, weight=650), "desktop", x=words_at, y=y, text=words, **where)
     trace = label(axes, "preempt-text", 10.5, weight=700)
     sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, text), **where)
     sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
+
+
+def _fitting(victims: Victims, begin: Ints, text: Text) -> list[str]:
+    """The words of the victim's row; only the number where the map's legend leaves no room for all of them."""
+    room = ((LEGEND_AT - begin) / HALF / NARROW).tolist()
+    words = []
+    for width, (count, tokens, kept_nothing) in zip(room, victims.losses, strict=True):
+        key = "stage.lost" if kept_nothing else "stage.swapped"
+        word = text(key, n=count, lost=tokens)
+        words.append(word if wide(word, 11) <= width else text(f"{key}_least", lost=tokens))
+    return words
 
 
 def _beside(victims: Victims, ruled: Ruler) -> Ints:
