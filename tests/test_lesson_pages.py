@@ -132,6 +132,21 @@ def test_turns_that_are_faster_than_the_address_are_not_lost(monkeypatch: pytest
     assert visit(app)["changes"] == {"num_gpu_blocks": 401}
 
 
+def test_a_control_that_has_not_heard_of_a_turn_by_the_prose_does_not_undo_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("two_limits")
+    monkeypatch.setattr("view.lesson.visit.LAG", 0.0)  # the address is taken over at once
+    app.query_params["with"] = "num_gpu_blocks:129"
+    sound(app.run())
+    monkeypatch.setattr("view.lesson.visit.LAG", 60.0)
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    sound(slider.set_value(65).run())  # a message from a browser whose slider still stands there
+    assert visit(app)["changes"] == {"num_gpu_blocks": 129}
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    assert slider.value == 129
+    sound(slider.set_value(257).run())
+    assert visit(app)["changes"] == {"num_gpu_blocks": 257}
+
+
 def test_a_setting_that_cannot_be_says_why_and_changes_nothing() -> None:
     app = opened("two_limits", lang="en")
     slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import time
 from bisect import insort
 from typing import Any
 
@@ -34,6 +35,8 @@ def controls(here: Here) -> None:
     st.html(numbers(here))
 
 
+LED = "lesson_led"
+"""Which settings something else than their own control has turned: what the control showed before, and when."""
 NUMBERS = ("preemptions", "tax", "throughput", "ttft", "stall")
 """The run's numbers, in the order of `numbers_of`."""
 
@@ -77,8 +80,10 @@ def _span(seconds: float) -> str:
 def _control(here: Here, name: str) -> None:
     meta, text, key = SETTINGS[name][1].metadata, here.text, f"lesson.{name}"
     value = here.visit.scenario.value(name)
-    if st.session_state.get(key) != value:
+    was = st.session_state.get(key)
+    if was != value:
         st.session_state[key] = value
+        st.session_state[LED] = {**st.session_state.get(LED, {}), name: (was, time.monotonic())}
     label, tip = text(f"controls.{name}.label"), text(f"controls.{name}.help")
     change: dict[str, Any] = {"key": key, "on_change": _turn, "args": (here, name), "help": tip}
     if "switch" in meta:
@@ -101,6 +106,9 @@ def _number(value: Any) -> str:
 
 def _turn(here: Here, name: str) -> None:
     value = st.session_state[f"lesson.{name}"]
+    was, at = st.session_state.get(LED, {}).get(name, (None, 0.0))
+    if value == was and time.monotonic() - at < visits.LAG:
+        return  # not a turn: the browser had not yet heard that a sentence turned it
     if value is not None:
         st.session_state["lesson_error"] = visits.turn(here.lesson, {name: value})
         st.rerun()
