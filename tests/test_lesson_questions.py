@@ -77,7 +77,7 @@ def test_what_tells_the_answer_is_read_only_once_the_question_is_answered(page: 
     chips = part(app, "lesson_chips")
     for moment in lesson.moments:
         label = plain(prose(language, page)["moments"][moment.name]["label"], facts(lesson))
-        assert (f">{label}<" in chips) == (moment.name not in lesson.behind)
+        assert (f"<span>{label}<" in chips) == (moment.name not in lesson.behind)
     sound(button(app, f"lesson.answer.{lesson.options[-1]}").click().run())
     after, chips = read(app), part(app, "lesson_chips")
     for key, said in telling(page, language).items():

@@ -79,7 +79,7 @@ def _chip(here: Here, name: str, label: str, step: int) -> str:
     """A moment's button. One that tells the answer has neither name nor number before, and the same width."""
     at = f' data-step="{step}"' if _played(here, name) else ""
     width = f"min-width:{round(wide(label, 1.05) + wide(f'{step:,}', 1.05) + 2.4, 1)}em"
-    said, state = f"{html.escape(label)}<i>{step:,}</i>", ""
+    said, state = f"<span>{html.escape(label)}</span><i>{step:,}</i>", ""
     if name in here.hidden:
         later = html.escape(here.text("lesson.later"))
         said = "?"
