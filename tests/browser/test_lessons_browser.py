@@ -195,24 +195,45 @@ def test_what_stands_in_a_popover_is_readable_in_both_themes(
             assert (bright > 200 and dark < 130) if scheme == "light" else (bright < 60 and dark > 140), (ground, ink)
 
 
+@pytest.mark.parametrize("name", ["collapse", "recompute"])
 @pytest.mark.parametrize(("language", "button"), [("ko", "요약 한 장 (PNG 그림)"), ("en", "One-page summary (PNG)")])
 def test_the_summary_is_a_picture_of_a4_size_with_something_on_it_from_top_to_bottom(
-    chromium: Browser, address: str, tmp_path: Path, language: str, button: str
+    chromium: Browser, address: str, tmp_path: Path, language: str, button: str, name: str
 ) -> None:
     image = pytest.importorskip("PIL.Image")
     share = {"ko": "내려받기·공유", "en": "Download and share"}[language]
-    with visit(chromium, f"{address}collapse?lang={language}", color_scheme="dark") as page:
+    with visit(chromium, f"{address}{name}?lang={language}", color_scheme="dark") as page:
         page.get_by_role("button", name=share).click()
         with page.expect_download(timeout=LONG) as waiting:
             page.get_by_role("button", name=button).click()
-        assert waiting.value.suggested_filename == "collapse.png"
-        waiting.value.save_as(tmp_path / "collapse.png")
-    picture = image.open(tmp_path / "collapse.png").convert("L")
-    assert picture.width == 2 * 794 and 2 * 1123 <= picture.height < 2 * 1500
+        assert waiting.value.suggested_filename == f"{name}.png"
+        waiting.value.save_as(tmp_path / "sheet.png")
+    picture = image.open(tmp_path / "sheet.png").convert("L")
+    assert (picture.width, picture.height) == (2 * 794, 2 * 1123), "a long lesson is written smaller"
     assert picture.getpixel((5, 5)) > 250, "paper is white, whatever the page's colours"
     tenths = [picture.crop((0, n * picture.height // 10, 1588, (n + 1) * picture.height // 10)) for n in range(10)]
     assert [n for n, part in enumerate(tenths) if part.getextrema()[0] > 140] in ([], [8]), "at most above the foot"
     assert picture.crop((1588 - 70, 0, 1588, picture.height)).getextrema()[0] > 250, "no text runs out of the sheet"
+
+
+WRITTEN = """() => {
+  const write = CanvasRenderingContext2D.prototype.fillText
+  window.written = new Set()
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.add(text)
+    return write.call(this, text, ...place)
+  }
+}"""
+
+
+def test_the_summary_has_the_whole_lesson_on_it_with_what_it_says_of_tables(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}recompute?lang=en") as page:
+        page.evaluate(WRITTEN)
+        page.get_by_role("button", name="Download and share").click()
+        with page.expect_download(timeout=LONG):
+            page.get_by_role("button", name="One-page summary (PNG)").click()
+        written = " ".join(page.evaluate("[...window.written]"))
+    assert "The table at the end of this lesson" in written and "what the prefix cache rescues." in written
 
 
 @pytest.mark.parametrize("name", PAGES)

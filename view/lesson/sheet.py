@@ -28,7 +28,7 @@ def sheet_button(here: Here) -> None:
 
 
 def sheet(here: Here) -> dict[str, Any]:
-    """What is on the sheet; of the sections as many as fit. Paper is white: it is drawn in the light palette."""
+    """What is on the sheet: the whole lesson. Paper is white: it is drawn in the light palette."""
     text, light = here.text, COLORS["light"]
     times = text(f"shell.times.{here.runs[''].scenario.hardware.step_time}")
     return {
