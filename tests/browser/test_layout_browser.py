@@ -110,3 +110,14 @@ def test_in_the_sidebar_no_caption_is_covered_by_what_follows(chromium: Browser,
     with visit(chromium, f"{address}?v=1&preset=smallest_preemption&lang=ko", **high) as page:
         page.wait_for_selector(CAPTIONS, timeout=LONG)
         assert not page.evaluate(COVERED, CAPTIONS)
+
+
+def test_on_a_phone_the_lane_crosses_no_words_of_the_victims_row(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}preemption?lang=en&moment=preempt", **PHONE) as page:
+        at(page, 15, "preempt")
+        words, front = page.evaluate(
+            """[one => one.textContent.includes("48 tokens"), one => one.textContent.trim() === "r1"].map(wanted =>
+            [...document.querySelectorAll(".sx .textpoint text")].filter(wanted).map(one => one.getBoundingClientRect())
+            .filter(box => box.width).sort((one, other) => other.left - one.left)[0])"""
+        )
+        assert words["right"] <= front["left"], "the lane goes up to the name of the victim at the queue's front"

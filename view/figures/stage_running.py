@@ -7,23 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sched.window import Kind, Rows
 from view.figures.sheet import (
-    Columns,
-    Flags,
-    Ints,
-    Sheet,
-    filled,
-    kept,
-    label,
-    on,
-    one_each,
-    outlined,
-    pen,
-    tinted,
-    wide,
-)
+    Columns, Flags, Ints, Sheet, filled, kept, label, on, one_each, outlined, pen, tinted, wide,
+)  # fmt: skip
 from view.figures.stage_layout import COLUMN, MAP_LEFT, NUMBERS_WIDE, RUN_LEFT, RUN_WIDE, RUNNING
 from view.figures.stage_scale import VICTIM_HIGH, Scale
 from view.figures.victims import Victims
@@ -35,6 +24,8 @@ HALF = 2  # the x axis counts half pixels: whole numbers that seldom change from
 AGAIN = ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute"))
 LEGEND_AT = HALF * (MAP_LEFT - NUMBERS_WIDE - RUN_LEFT - 6)  # the words of the victim's row end before the map's legend
 NARROW = 1.2  # on a stage beside a lesson's text words take that much more of the width
+PHONE = 358 / (HALF * RUN_WIDE)  # a phone's pixels for one of the axis
+LANE_AT = 288  # where the lane to the front of the queue is on a phone [px]
 LEAST = 5  # a step's tokens are never narrower than 2.5 px
 
 
@@ -239,7 +230,7 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
     words = _fitting(victims, words_at, text)
     sheet.texts(label(axes, "preempt-text", 11, weight=650), "desktop", x=words_at, y=y, text=words, **where)
     trace = label(axes, "preempt-text", 10.5, weight=700)
-    sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, text), **where)
+    sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, words_at * PHONE, text), **where)
     sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
 
 
@@ -261,14 +252,19 @@ def _beside(victims: Victims, ruled: Ruler) -> Ints:
     return np.asarray(np.maximum(latest, np.maximum(lost, ruled.bar + LEAST) + 16))
 
 
-def _short(victims: Victims, text: Text) -> list[str]:
-    return [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
+def _short(victims: Victims, begin: NDArray[np.float64], text: Text) -> list[str]:
+    """The words of the victim's row on a phone, from `begin` [px] on: they end before the lane goes up."""
+    words = []
+    for x, (_, tokens, _) in zip(begin.tolist(), victims.losses, strict=True):
+        word = text("stage.lost_short", lost=tokens)
+        words.append(word if x + wide(word, 10.5) <= LANE_AT else text("stage.lost_least", lost=tokens))
+    return words
 
 
 def words_end(victims: Victims, ruled: Ruler, text: Text, width: float) -> list[float]:
     """Where the words of the victim's row end in a narrow layout [px]; the lane begins there."""
-    begin = (_beside(victims, ruled) * (width / (HALF * RUN_WIDE))).tolist()
-    return [x + wide(word, 10.5) + 6 for x, word in zip(begin, _short(victims, text), strict=True)]
+    begin = _beside(victims, ruled) * (width / (HALF * RUN_WIDE))
+    return [x + wide(word, 10.5) + 6 for x, word in zip(begin.tolist(), _short(victims, begin, text), strict=True)]
 
 
 def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:
