@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from sched.window import Kind, Rows
 from view.figures.sheet import (
-    Columns, Flags, Ints, Sheet, filled, kept, label, on, one_each, outlined, pen, tinted, wide,
+    Columns,
+    Flags,
+    Ints,
+    Sheet,
+    filled,
+    kept,
+    label,
+    on,
+    one_each,
+    outlined,
+    pen,
+    tinted,
+    wide,
 )  # fmt: skip
 from view.figures.stage_layout import COLUMN, MAP_LEFT, NUMBERS_WIDE, RUN_LEFT, RUN_WIDE, RUNNING
 from view.figures.stage_scale import VICTIM_HIGH, Scale
@@ -165,15 +177,9 @@ def _labels(sheet: Sheet, found: Bars, ruled: Ruler, names: list[str] | None) ->
         words = rows["ids"] if names is None else [names[one] for one in rows["ids"].tolist()]
         trace = label(axes, color, size, weight=weight)
         sheet.texts(
-            trace,
-            along="y",
-            show=show,
-            x=left if mask is None else left[mask],
-            y=0.0,
-            text=words,
-            prefix="r" if names is None else "",
-            **rows,
-        )
+            trace, along="y", show=show, x=left if mask is None else left[mask], y=0.0, text=words,
+            prefix="r" if names is None else "", **rows,
+        )  # fmt: skip
 
 
 def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
