@@ -10,7 +10,7 @@ from typing import Any
 
 from sched.config import CacheConfig, SchedulerConfig
 from sched.engine import Engine, Limits, StepArrivals
-from sched.errors import InputError, as_found
+from sched.errors import InputError, as_found, span
 from sched.request import NEVER, RequestSpec
 from sched.timeline import Timeline
 
@@ -99,7 +99,7 @@ def get(given: Case, key: str, kind: type, where: str) -> Any:
 
 
 def _whole(given: Case, key: str, low: int, where: str, high: int = 2**31 - 1) -> int:
-    limit = f"{low:,} to {high:,}"
+    limit = span(low, high)
     if key not in given:
         raise InputError("missing_key", where=where, field=key, limit=f"a whole number from {limit}")
     value = given[key]

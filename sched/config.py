@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from sched.errors import InputError, as_found
+from sched.errors import InputError, as_found, span
 
 POLICIES = ("fcfs", "priority")
 SEMANTICS = ("0.33.0", "before_full_isl")
@@ -65,7 +65,7 @@ def check_value(spec: dataclasses.Field[Any], value: object) -> None:
 
 def _check_number(spec: dataclasses.Field[Any], value: object) -> None:
     meta = spec.metadata
-    limit = f"{meta['low']:,} to {meta['high']:,} {meta['unit']}".strip()
+    limit = span(meta["low"], meta["high"], meta["unit"])
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         code = "not_a_number" if meta.get("real") else "not_a_whole_number"
         raise InputError(code, field=spec.name, value=as_found(value), limit=limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 MESSAGES = {
@@ -71,13 +72,12 @@ class InputError(ValueError):
 
     Attributes:
         code: key of MESSAGES; the view has the same keys in every language.
-        parts: what the message names: field, value, limit, and where (a file and line) if it has one.
+        parts: what the message names: field, value (as it was given), limit, and where (a file and line) if it has one.
     """
 
     def __init__(self, code: str, *, field: str = "", value: object = "", limit: object = "", where: str = "") -> None:
         self.code = code
-        bound = f"{limit:,}" if isinstance(limit, int) else str(limit)
-        self.parts = {"field": field, "value": str(value)[:120], "limit": bound, "where": where}
+        self.parts = {"field": field, "value": str(value)[:120], "limit": shown(limit), "where": where}
         super().__init__(self.message(MESSAGES[code]))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,6 +93,20 @@ class InputError(ValueError):
 def _again(code: str, parts: dict[str, str]) -> InputError:
     """An error that comes back from another process."""
     return InputError(code, **parts)
+
+
+def shown(value: object) -> str:
+    """A number as a reader would write it (10,000 and 0.000001, not 10000.0 and 1e-06); anything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or not math.isfinite(value) or not 1e-12 <= abs(value) < 1e15:
+        return f"{value:,}" if isinstance(value, int) or value else "0"
+    return f"{value:,.12f}".rstrip("0").rstrip(".")
+
+
+def span(low: float, high: float, unit: str = "") -> str:
+    """From where to where a field may go."""
+    return f"{shown(low)} to {shown(high)} {unit}".strip()
 
 
 def as_found(value: object) -> str:

@@ -51,8 +51,10 @@ class Lesson:
         opens: where it opens, just before its moment.
         moments: in the order of the prose.
         options: answers to its question, of which sched.lesson_facts finds the right one.
+        asked_before: the moment that the question is asked before: it and all behind it tell the answer.
         reveal: the moment that shows the answer.
         controls: the settings that the reader may turn.
+        telling: of the run's numbers those that tell the answer.
     """
 
     name: str
@@ -61,12 +63,20 @@ class Lesson:
     opens: str
     moments: tuple[Moment, ...]
     options: tuple[str, ...]
+    asked_before: str
     reveal: str
     controls: tuple[str, ...]
+    telling: tuple[str, ...] = ()
 
     def moment(self, name: str) -> Moment | None:
         """The moment of this name; None if there is none."""
         return next((one for one in self.moments if one.name == name), None)
+
+    @property
+    def behind(self) -> frozenset[str]:
+        """The moments that tell the answer to the question."""
+        names = [one.name for one in self.moments]
+        return frozenset(names[names.index(self.asked_before) :])
 
 
 def _scenario(row: Mapping[str, Any], base: Scenario = Scenario()) -> Scenario:
@@ -84,8 +94,10 @@ def _lesson(row: dict[str, Any]) -> Lesson:
         opens=row["opens"],
         moments=tuple(Moment(**one) for one in row["moments"]),
         options=tuple(row["options"]),
+        asked_before=row["asked_before"],
         reveal=row["reveal"],
         controls=tuple(row["controls"]),
+        telling=tuple(row.get("telling", ())),
     )
 
 

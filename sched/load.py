@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sched.config import check_fields, choice, real, whole
-from sched.errors import InputError
+from sched.errors import InputError, span
 from sched.lengths import DISTRIBUTIONS, LARGEST_P99_RATIO
 from sched.load_text import ROW_FORM, format_classes, format_rows, split_classes, split_rows
 
@@ -156,7 +156,7 @@ def check_p99(config: LoadConfig | RequestClass) -> None:
             mean, p99 = getattr(config, f"{side}_mean"), getattr(config, f"{side}_p99")
             highest = int(mean * LARGEST_P99_RATIO)
             if not mean <= p99 <= highest:
-                raise InputError("p99_out_of_reach", field=f"{side}_p99", value=p99, limit=f"{mean:,} to {highest:,}")
+                raise InputError("p99_out_of_reach", field=f"{side}_p99", value=p99, limit=span(mean, highest))
 
 
 def check_row(number: int, row: TableRow | tuple[float, int, int, int]) -> None:
@@ -167,7 +167,7 @@ def check_row(number: int, row: TableRow | tuple[float, int, int, int]) -> None:
     spans = (("arrival", arrival, 0.0, MAX_SECONDS, "s"), ("prompt", prompt, 1, MAX_TOKENS, "tokens"),
              ("output", output, 1, MAX_TOKENS, "tokens"), ("priority", priority, -1000, 1000, ""))  # fmt: skip
     for name, value, low, high, unit in spans:
-        limit, where = f"{low:,} to {high:,} {unit}".strip(), f"row {number}"
+        limit, where = span(low, high, unit), f"row {number}"
         kinds = int | float if name == "arrival" else int
         if isinstance(value, bool) or not isinstance(value, kinds):
             code = "not_a_number" if name == "arrival" else "not_a_whole_number"

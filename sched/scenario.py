@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sched.config import CacheConfig, SchedulerConfig, check_fields, check_pool, choice, real, switch
-from sched.errors import InputError
+from sched.errors import InputError, span
 from sched.hardware import HardwareConfig
 from sched.load import LoadConfig
 
@@ -125,7 +125,7 @@ def read_value(name: str, text: str) -> Any:
     if "low" in meta:
         if spec.default is None and text.strip().lower() in ("", "none"):
             return None
-        return _read_number(name, text, bool(meta.get("real")), f"{meta['low']:,} to {meta['high']:,}")
+        return _read_number(name, text, bool(meta.get("real")), span(meta["low"], meta["high"]))
     return text
 
 

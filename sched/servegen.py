@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from sched.draws import unit_gammas, unit_weibulls
-from sched.errors import InputError
+from sched.errors import InputError, span
 from sched.trace_formats import Row
 from sched.trace_text import read_real
 
@@ -80,7 +80,7 @@ def _window(cells: Sequence[str], where: str) -> Window:
 
 def _number(cells: Sequence[str], column: int, where: str) -> float:
     low, high = LIMITS[column]
-    limit = f"{low:,} to {high:,}"
+    limit = span(low, high)
     try:
         value = read_real(cells[column])
     except ValueError:

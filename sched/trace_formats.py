@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sched.errors import InputError, as_found
+from sched.errors import InputError, as_found, span
 from sched.load import MAX_TOKENS
 from sched.trace_text import read_time, read_whole
 
@@ -173,9 +173,9 @@ class RowReader:
         try:
             value = read_whole(cell)
         except ValueError:
-            raise self._error("not_a_whole_number", column, cell, f"{low:,} to {high:,}", place) from None
+            raise self._error("not_a_whole_number", column, cell, span(low, high), place) from None
         if not low <= value <= high:
-            raise self._error("out_of_range", column, value, f"{low:,} to {high:,}", place)
+            raise self._error("out_of_range", column, value, span(low, high), place)
         return value
 
     def _hashes(self, cell: object, place: str) -> tuple[int, ...]:

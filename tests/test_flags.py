@@ -128,7 +128,7 @@ def note(flags):
         ("--max-num-batched-tokens many", "not taken over.*many"),
         ("--long-prefill-token-threshold 1k", "no 1k here"),
         ("--max-num-active-seqs 0", "1 to 65,536"),
-        ("--gpu-memory-utilization 90", "0.01 to 1.0"),
+        ("--gpu-memory-utilization 90", "0.01 to 1 of"),
         ("--gpu-memory-utilization nan", "must be a number"),
         ("--watermark -0.1", "watermark = -0.1"),
         ("--scheduling-policy sjf", "fcfs, priority"),

@@ -24,12 +24,15 @@ from view.gallery import number, what
 from view.lesson.handout import handout, off_line
 from view.lesson.here import Here, fields_of
 from view.lesson.sheet import sheet
-from view.prose import prose, rendered
+from view.lesson.visit import Visit
+from view.prose import plain, prose, rendered
 from view.run import plan, run
 from view.text import LANGUAGES, read, translator
 
 ROOT = Path(__file__).parent.parent
 FILES = {Path(file).stem.split("_", 1)[1]: file for file in pages() if file != "app.py"}
+SENTENCE = re.compile(r"(?<=[.?!])\s+")
+OPENED = Visit("", {}, "", LESSONS["preemption"].scenario, None, (), "", False, False)
 SMALL = ("two_limits", "queues", "preemption", "batching")
 
 
@@ -127,6 +130,21 @@ def test_turns_that_are_faster_than_the_address_are_not_lost(monkeypatch: pytest
     app.query_params.update(before)
     sound(app.run())  # a message from a browser that has not heard of any turn yet
     assert visit(app)["changes"] == {"num_gpu_blocks": 401}
+
+
+def test_a_control_that_has_not_heard_of_a_turn_by_the_prose_does_not_undo_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("two_limits")
+    monkeypatch.setattr("view.lesson.visit.LAG", 0.0)  # the address is taken over at once
+    app.query_params["with"] = "num_gpu_blocks:129"
+    sound(app.run())
+    monkeypatch.setattr("view.lesson.visit.LAG", 60.0)
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    sound(slider.set_value(65).run())  # a message from a browser whose slider still stands there
+    assert visit(app)["changes"] == {"num_gpu_blocks": 129}
+    slider = next(one for one in app.select_slider if one.key == "lesson.num_gpu_blocks")
+    assert slider.value == 129
+    sound(slider.set_value(257).run())
+    assert visit(app)["changes"] == {"num_gpu_blocks": 257}
 
 
 def test_a_setting_that_cannot_be_says_why_and_changes_nothing() -> None:
@@ -289,10 +307,15 @@ def test_the_sheet_of_a_lesson_stands_alone(name: str, language: str) -> None:
     lesson = LESSONS[name]
     runs = {variant: run(plan(scenario)) for variant, scenario in lesson.variants.items()}
     facts = fields_of(lesson, runs)
-    here = Here(lesson, None, translator(language), language, prose(language, name), facts, runs, runs[""], None)
+    here = Here(lesson, OPENED, translator(language), language, prose(language, name), facts, runs, runs[""], None)
     made = sheet(here)
     assert "var(" not in made["svg"] and 'xmlns="http' in made["svg"]
     said = [made["ask"], *made["why"], *(one for part in made["sections"] for one in (part["head"], *part["says"]))]
+    spoken = " ".join(said)
+    for key in ("reveal", "after"):  # also those that point at a table: they say where it is
+        whole = plain(re.sub(r"```|^## |^- ", "", here.raw(key), flags=re.MULTILINE), facts)
+        missing = [one for one in SENTENCE.split(" ".join(whole.split())) if one not in spoken.replace("· ", "")]
+        assert not missing
     assert not [one for one in said if re.search(r"[`\]{}]|##|\bbelow\b|아래", one) or not one.strip()]
     assert [one["key"] for one in made["moments"]].count(True) == 1 and len(made["numbers"]) == 5
     marks = [one["mark"] for one in made["moments"] if one["mark"]]

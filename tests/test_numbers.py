@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sched.errors import InputError, shown, span
 from sched.lessons import LESSONS
+from sched.scenario import SETTINGS, Scenario, read_value
 from view.figures.chart import figure
 from view.figures.sweep_curve import unit_behind, written
+from view.notices import error_text
 from view.player.words import words
 from view.prose import prose
 from view.prose import texts as lesson_texts
@@ -88,3 +91,36 @@ def test_one_spelling_of_a_rate(language: str, ours: str) -> None:
     assert found <= {("sweep.unit.tokens/s", "tokens/s")}
     text = translator(language)
     assert (unit_behind("throughput", text), unit_behind("recompute_tax", text)) == (f" {ours}", "%")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_error_writes_its_limit_as_a_reader_would(language: str) -> None:
+    """Not as Python prints a float: 1e-06, 10,000.0. The value is as it was given."""
+    text = translator(language)
+    for name, (_, spec) in SETTINGS.items():
+        if "low" not in spec.metadata:
+            continue
+        for value in (spec.metadata["low"] - 1, spec.metadata["high"] * 10 + 1, "x"):
+            with pytest.raises(InputError) as raised:
+                read_changes_of(name, value)
+            limit = raised.value.parts["limit"]
+            said = f"{limit} {error_text(raised.value, text).replace(raised.value.parts['value'], '')}"
+            assert not re.search(r"\de[-+]?\d|\d\.0\b|(?<![\d,.])\d{4,}", said), said
+
+
+def read_changes_of(name: str, value: object) -> Scenario:
+    """A scenario with one setting; what is no number is read as a text, as from a link."""
+    return Scenario().replace(**{name: read_value(name, value) if isinstance(value, str) else value})
+
+
+def test_a_number_in_an_error_is_written_in_one_way() -> None:
+    cases = ((1e-6, "0.000001"), (10_000.0, "10,000"), (0.05, "0.05"), (1_048_576, "1,048,576"), (True, "True"))
+    assert [shown(value) for value, _ in cases] == [wanted for _, wanted in cases]
+    assert [shown(value) for value in (0.0, -2.5, float("nan"), 1e300, "1e-06")] == [
+        "0",
+        "-2.5",
+        "nan",
+        "1e+300",
+        "1e-06",
+    ]
+    assert span(1e-6, 10_000.0, "requests/s") == "0.000001 to 10,000 requests/s"

@@ -326,8 +326,8 @@ METRICS = "vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 
     ("language", "lines", "head", "give"),
     [("en", COMMAND, "your load is not known", "Paste 10-second lines"),
      ("ko", COMMAND, "부하를 모릅니다", "10초마다의 줄"),
-     ("en", METRICS, "your request rate is not known", "set the rate on the left"),
-     ("ko", METRICS, "초당 request 수를 모릅니다", "왼쪽에서 rate를")],
+     ("en", METRICS, "your request rate is not known", "set the rate in the sidebar"),
+     ("ko", METRICS, "초당 request 수를 모릅니다", "사이드바에서 rate를")],
 )  # fmt: skip
 def test_nobody_is_told_that_there_is_room_for_a_load_that_is_not_known(
     language: str, lines: str, head: str, give: str
@@ -438,13 +438,13 @@ def test_the_headline_answers_whether_it_is_order_or_capacity(language: str, wor
 
 
 def test_the_headline_says_which_side_wins_and_which_is_which() -> None:
-    assert "Right (max_num_seqs 8)" in said(opened("compare", lang="en", twin="max_num_seqs=8"))
+    assert "The changed run (max_num_seqs 8)" in said(opened("compare", lang="en", twin="max_num_seqs=8"))
 
 
 @pytest.mark.parametrize(
     ("query", "words"),
     [({"twin": "max_num_seqs=4", "fork": "900000"}, "before the change in step 900,000"),
-     ({"twin": ""}, "nothing is changed on the right"), ({"twin": "max_num_seqs=256"}, "nothing is changed"),
+     ({"twin": ""}, "nothing is changed"), ({"twin": "max_num_seqs=256"}, "nothing is changed"),
      ({"twin": "max_num_seqs=4", "fork": "200"}, "policy fcfs")],
 )  # fmt: skip
 def test_a_comparison_without_a_difference_says_why(query: dict[str, str], words: str) -> None:

@@ -143,3 +143,13 @@ def test_korean_writes_token_in_one_way() -> None:
 def test_no_stray_space_stands_before_the_end_of_a_korean_sentence() -> None:
     texts = {**read("ko"), **words("ko")}
     assert not [key for key, text in texts.items() if re.search(r"[})\w] (입니다|습니다)", text)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_words_say_left_or_right_of_what_a_phone_puts_below(language: str) -> None:
+    """But for the drawing of the queue, whose front is at its right end on a phone too."""
+    side = re.compile(r"왼쪽|오른쪽|\b(on|to) the (left|right)\b|\b(left|right) (run|one|column|half)\b", re.IGNORECASE)
+    told = {key: said for key, said in read(language).items() if not key.startswith("stage.queue_")}
+    for lesson in LESSONS:
+        told |= {f"{lesson}.{key}": said for key, said in lesson_texts(prose(language, lesson)).items()}
+    assert not [key for key, said in told.items() if side.search(said)]

@@ -2,10 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -14,10 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from sched.lessons import LESSONS
 from tests.browser.app_site import app_site
+from tests.browser.lesson_site import LONG, PHONE, at, query, step, told, visit
 from tests.browser.player_site import CHROMIUM, browser
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
-LONG = 60_000  # [ms]; the machine may be busy
 PAGES = (*LESSONS, "gallery", "capacity")
 
 
@@ -33,43 +30,6 @@ def chromium() -> Iterator[Browser]:
         yield opened
 
 
-@contextmanager
-def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
-    """A page in a fresh profile. At the end: no error in its console, no request to another host."""
-    context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
-    page = context.new_page()
-    errors: list[str] = []
-    hosts: set[str] = set()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    page.goto(url)
-    page.wait_for_selector(".sx .main-svg, .ready", timeout=LONG)
-    yield page
-    here = urlsplit(url).netloc
-    context.close()
-    assert not [error for error in errors if "404" not in error], "Streamlit itself looks for two files beside a page"
-    assert hosts - {""} == {here}, "everything comes from this server"
-
-
-def query(page: Page) -> dict[str, str]:
-    return dict(parse_qsl(urlsplit(page.url).query))
-
-
-def step(page: Page) -> int:
-    """The step on the flaps; -1 while they are still empty."""
-    return int("".join(page.locator(".sx-flaps").inner_text().split()) or -1)
-
-
-def at(page: Page, wanted: int, moment: str) -> None:
-    """Wait until the player is at a step and the address says which moment that is."""
-    for _ in range(LONG // 100):
-        if step(page) == wanted and query(page).get("moment", "") == moment:
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"step {step(page)}, address {page.url}")
-
-
 def labels(page: Page) -> list[list[str]]:
     """All words on the stage with their places."""
     return page.evaluate(
@@ -82,10 +42,10 @@ def labels(page: Page) -> list[list[str]]:
 def test_a_sentence_leads_the_playhead_and_the_question_is_answered(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en") as page:
         at(page, 14, "")
-        page.locator(".lesson-words [data-go=alone]").last.click()
-        at(page, 25, "alone")
         page.get_by_role("button", name="r0, which came first").click()
         at(page, 15, "preempt")
+        page.locator(".lesson-words [data-go=alone]").last.click()
+        at(page, 25, "alone")
         expect(page.locator(".lesson-options .right")).to_contain_text("r1, which came last")
         expect(page.locator(".lesson-story")).to_contain_text("last in the running list")
         page.get_by_role("button", name="Ask me again").click()
@@ -107,7 +67,7 @@ def test_the_show_is_walked_with_the_arrow_keys(chromium: Browser, address: str)
     with visit(chromium, f"{address}preemption?lang=ko&present=1") as page:
         at(page, 14, "")
         assert not page.locator("[data-testid=stSidebar]").is_visible()
-        for wanted, moment in ((14, "before"), (15, "preempt"), (25, "alone")):
+        for wanted, moment in ((14, "before"), (14, "ask"), (15, "preempt"), (25, "alone")):
             page.keyboard.press("ArrowRight")
             at(page, wanted, moment)
             expect(page.locator(f".lesson-chip[data-go={moment}]").first).to_have_attribute("aria-current", "step")
@@ -124,17 +84,20 @@ def test_on_the_wall_the_player_stays_the_same_one_when_the_question_comes_and_g
     with visit(chromium, f"{address}preemption?lang=en&present=1") as page:
         at(page, 14, "")
         page.locator(".sx").evaluate("node => { node.dataset.marked = 'yes' }")
-        expect(page.locator(".st-key-lesson_question")).to_be_visible(timeout=LONG)
-        for wanted, moment in ((14, "before"), (15, "preempt")):
-            page.keyboard.press("ArrowRight")
-            at(page, wanted, moment)
-        expect(page.locator(".st-key-lesson_question")).to_have_count(0, timeout=LONG)
+        box = page.locator(".st-key-lesson_question")
+        expect(box).to_have_count(0)
+        for key, moment in (("ArrowRight", "before"), ("ArrowRight", "ask")):
+            page.keyboard.press(key)
+            at(page, 14, moment)
+        expect(box).to_be_visible(timeout=LONG)
+        page.keyboard.press("ArrowLeft")
+        at(page, 14, "before")
+        expect(box).to_have_count(0, timeout=LONG)
         assert page.locator(".sx[data-marked=yes]").count() == 1, "a new player would begin anew and flash"
 
 
 def test_on_a_phone_the_show_parts_titles_from_their_numbers(chromium: Browser, address: str) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}}
-    with visit(chromium, f"{address}preemption?lang=en&present=1", **phone) as page:
+    with visit(chromium, f"{address}preemption?lang=en&present=1", **PHONE) as page:
         at(page, 14, "")
         gaps = page.evaluate(
             """["Waiting queue", "Running list", "KV blocks"].map(title => {
@@ -151,6 +114,7 @@ def test_on_a_phone_the_show_parts_titles_from_their_numbers(chromium: Browser, 
 
 def test_back_returns_to_the_moment_before(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en") as page:
+        told(page)
         page.locator(".lesson-chip[data-go=resume]").click()
         at(page, 35, "resume")
         page.wait_for_timeout(1500)
@@ -168,6 +132,7 @@ def test_another_run_on_the_stage_looks_as_if_it_had_been_opened_there(chromium:
         cold = labels(page)
     with visit(chromium, f"{address}queues?lang=en") as page:
         at(page, 10, "")
+        told(page)
         page.locator(".lesson-chip[data-go=displaced]").click()
         at(page, 11, "displaced")
         page.wait_for_timeout(1000)
@@ -230,31 +195,53 @@ def test_what_stands_in_a_popover_is_readable_in_both_themes(
             assert (bright > 200 and dark < 130) if scheme == "light" else (bright < 60 and dark > 140), (ground, ink)
 
 
+@pytest.mark.parametrize("name", ["collapse", "recompute"])
 @pytest.mark.parametrize(("language", "button"), [("ko", "요약 한 장 (PNG 그림)"), ("en", "One-page summary (PNG)")])
 def test_the_summary_is_a_picture_of_a4_size_with_something_on_it_from_top_to_bottom(
-    chromium: Browser, address: str, tmp_path: Path, language: str, button: str
+    chromium: Browser, address: str, tmp_path: Path, language: str, button: str, name: str
 ) -> None:
     image = pytest.importorskip("PIL.Image")
     share = {"ko": "내려받기·공유", "en": "Download and share"}[language]
-    with visit(chromium, f"{address}collapse?lang={language}", color_scheme="dark") as page:
+    with visit(chromium, f"{address}{name}?lang={language}", color_scheme="dark") as page:
         page.get_by_role("button", name=share).click()
         with page.expect_download(timeout=LONG) as waiting:
             page.get_by_role("button", name=button).click()
-        assert waiting.value.suggested_filename == "collapse.png"
-        waiting.value.save_as(tmp_path / "collapse.png")
-    picture = image.open(tmp_path / "collapse.png").convert("L")
-    assert picture.width == 2 * 794 and 2 * 1123 <= picture.height < 2 * 1500
+        assert waiting.value.suggested_filename == f"{name}.png"
+        waiting.value.save_as(tmp_path / "sheet.png")
+    picture = image.open(tmp_path / "sheet.png").convert("L")
+    assert (picture.width, picture.height) == (2 * 794, 2 * 1123), "a long lesson is written smaller"
     assert picture.getpixel((5, 5)) > 250, "paper is white, whatever the page's colours"
     tenths = [picture.crop((0, n * picture.height // 10, 1588, (n + 1) * picture.height // 10)) for n in range(10)]
     assert [n for n, part in enumerate(tenths) if part.getextrema()[0] > 140] in ([], [8]), "at most above the foot"
     assert picture.crop((1588 - 70, 0, 1588, picture.height)).getextrema()[0] > 250, "no text runs out of the sheet"
 
 
+WRITTEN = """() => {
+  const write = CanvasRenderingContext2D.prototype.fillText
+  window.written = new Set()
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.add(text)
+    return write.call(this, text, ...place)
+  }
+}"""
+
+
+def test_the_summary_has_the_whole_lesson_on_it_with_what_it_says_of_tables(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}recompute?lang=en") as page:
+        page.evaluate(WRITTEN)
+        page.get_by_role("button", name="Download and share").click()
+        with page.expect_download(timeout=LONG):
+            page.get_by_role("button", name="One-page summary (PNG)").click()
+        written = " ".join(page.evaluate("[...window.written]"))
+    assert "The table at the end of this lesson" in written and "what the prefix cache rescues." in written
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(("language", "scheme"), [("ko", "light"), ("en", "dark")])
 def test_every_page_fits_a_phone(chromium: Browser, address: str, name: str, language: str, scheme: str) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}
-    with visit(chromium, f"{address}{name}?lang={language}", **phone) as page:
+    with visit(chromium, f"{address}{name}?lang={language}", color_scheme=scheme, **PHONE) as page:
+        if name in LESSONS:
+            told(page)
         page.wait_for_timeout(1000)
         widths = "[document.documentElement.scrollWidth, document.querySelector('[data-testid=stMain]').scrollWidth]"
         assert max(page.evaluate(widths)) <= 390
@@ -272,11 +259,12 @@ def test_the_gallery_opens_a_preset_in_the_playground(chromium: Browser, address
 
 def test_a_link_carries_the_step_where_the_playhead_rests(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en", permissions=["clipboard-read", "clipboard-write"]) as page:
+        told(page)
         page.locator(".lesson-go[data-set]").first.click()
         expect(page.locator(".lesson-note")).to_be_visible(timeout=LONG)
         page.locator(".sx").first.focus()
         page.keyboard.press("ArrowRight")
-        page.wait_for_function("new URLSearchParams(location.search).get('step') === '15'", timeout=LONG)
+        page.wait_for_function("new URLSearchParams(location.search).get('step') === '16'", timeout=LONG)
         page.locator(".sx [data-do=link]").click()
         page.wait_for_timeout(500)
         link = page.evaluate("navigator.clipboard.readText()")
@@ -284,7 +272,7 @@ def test_a_link_carries_the_step_where_the_playhead_rests(chromium: Browser, add
             again = page.context.new_page()
             again.goto(url)
             again.wait_for_selector(".sx .main-svg", timeout=LONG)
-            at(again, 15, "")
+            at(again, 16, "")
             assert query(again)["with"].startswith("num_gpu_blocks:") and again.locator(".lesson-note").is_visible()
             again.close()
         page.locator(".lesson-chip[data-go=alone]").click()
@@ -295,8 +283,8 @@ def test_a_link_carries_the_step_where_the_playhead_rests(chromium: Browser, add
 def test_each_move_makes_one_entry_in_the_history(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en&step=17&with=num_gpu_blocks:8") as page:
         at(page, 17, "")
-        page.locator(".lesson-chip[data-go=resume]").click()
-        at(page, 35, "resume")
+        page.locator(".lesson-chip[data-go=before]").click()
+        at(page, 14, "before")
         page.wait_for_timeout(1500)
         page.go_back()
         at(page, 17, "")
@@ -305,7 +293,8 @@ def test_each_move_makes_one_entry_in_the_history(chromium: Browser, address: st
 
 @pytest.mark.parametrize("name", ["preemption", "policy", "remedies"])
 def test_no_head_of_a_table_is_broken_within_a_word_on_a_phone(chromium: Browser, address: str, name: str) -> None:
-    with visit(chromium, f"{address}{name}?lang=en", viewport={"width": 390, "height": 844}) as page:
+    with visit(chromium, f"{address}{name}?lang=en", **PHONE) as page:
+        told(page)
         page.wait_for_selector(".lesson-table th", timeout=LONG)
         broken = page.evaluate(
             """[...document.querySelectorAll(".lesson-table th")].filter(head => {
@@ -328,7 +317,8 @@ def test_a_switch_that_is_on_shows_its_knob_in_the_dark(chromium: Browser, addre
 
 
 def test_the_name_of_the_time_axis_stands_clear_of_its_numbers_and_the_key(chromium: Browser, address: str) -> None:
-    with visit(chromium, f"{address}hidden_cost?lang=en", viewport={"width": 390, "height": 844}) as page:
+    with visit(chromium, f"{address}hidden_cost?lang=en", **PHONE) as page:
+        told(page)
         chart = page.locator(".js-plotly-plot:has(.legend)").first
         chart.wait_for(timeout=LONG)
         boxes = [chart.locator(part).bounding_box() for part in (".xaxislayer-above", ".xtitle", ".legend")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from sched.errors import InputError
+from sched.errors import InputError, span
 from sched.flags import parse_command
 from sched.scenario import SETTINGS, read_value, write_value
 from sched.serve_line import not_in_serve_line, serve_line
@@ -80,7 +80,7 @@ def _limit(name: str) -> str:
     meta = SETTINGS[name][1].metadata
     if "options" in meta:
         return ", ".join(meta["options"])
-    return f"{meta['low']:,} to {meta['high']:,} {meta['unit']}".strip() if "low" in meta else ""
+    return span(meta["low"], meta["high"], meta["unit"]) if "low" in meta else ""
 
 
 def _edit(key: str) -> None:

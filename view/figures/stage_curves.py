@@ -73,7 +73,11 @@ def draw(
     places: tuple[Place, Place], text: Text,
 ) -> list[Area]:  # fmt: skip
     """The playhead, its step, and the values at it."""
-    sheet.tracks.append(Playhead(trace=sheet.still({**pen(on(TIME, PLAY), "ink", 1.4), "y": [0, 1]})))
+    sheet.tracks.append(Playhead(trace=sheet.still({**pen(on(TIME, PLAY), "ink", 1.4), "y": [0, 1]}, "desktop")))
+    for zone, ends in ((KV, [0, 1]), (LISTS, [0, 1]), (TTFT, [0, 1e-3]), (ITL, [1e-9, 1e9])):  # the same for all runs
+        # the phone has the curves' names above them, where a line through all would cross them
+        trace = sheet.still({**pen(on(TIME, zone), "ink", 1.4), "y": ends}, "phone")
+        sheet.tracks.append(Playhead(trace=trace))
     step = np.arange(first, first + count)
     low, high = 0.035 * scale.total, 0.965 * scale.total
     sheet.texts(  # the phone has it in the transport

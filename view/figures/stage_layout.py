@@ -18,7 +18,8 @@ SHEET, PLAY, COLUMN = "9", "10", ("11", "12")
 TIME = "5"  # the x axis that all curves share
 
 QUEUE_TOP, BELT = 152, 34  # pixels above the belt (stacks and names) and under its upper edge (belt and places)
-RUN_WIDE = 364  # width of the running list [px]; its x axis counts half pixels
+RUN_LEFT, RUN_WIDE = 352, 364  # the running list [px]; its x axis counts half pixels
+MAP_LEFT, NUMBERS_WIDE = 774, 26  # the block map, and before it its rows' numbers; the legend is under both [px]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def desktop(scale: Scale) -> Place:
     return Place(
         width=1084, height=684,
         queue=Zone(0, 46, 304, 46 + QUEUE_TOP + BELT),
-        running=Zone(352, 46, 352 + RUN_WIDE, 46 + ROWS_HIGH + VICTIM_HIGH),
-        map=Zone(774, 46, 1084, 46 + ROWS_HIGH),
+        running=Zone(RUN_LEFT, 46, RUN_LEFT + RUN_WIDE, 46 + ROWS_HIGH + VICTIM_HIGH),
+        map=Zone(MAP_LEFT, 46, 1084, 46 + ROWS_HIGH),
         budget=Zone(172, 404, 1084, 424),
         kv=Zone(172, 478, 1084, 508), lists=Zone(172, 518, 1084, 548),
         ttft=Zone(172, 558, 1084, 588), itl=Zone(172, 598, 1084, 656),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sched.window import Kind, Rows
 from view.figures.sheet import (
@@ -23,8 +24,8 @@ from view.figures.sheet import (
     pen,
     tinted,
     wide,
-)
-from view.figures.stage_layout import COLUMN, RUN_WIDE, RUNNING
+)  # fmt: skip
+from view.figures.stage_layout import COLUMN, MAP_LEFT, NUMBERS_WIDE, RUN_LEFT, RUN_WIDE, RUNNING
 from view.figures.stage_scale import VICTIM_HIGH, Scale
 from view.figures.victims import Victims
 from view.palette import hatch, var
@@ -33,6 +34,10 @@ from view.text import Text
 
 HALF = 2  # the x axis counts half pixels: whole numbers that seldom change from frame to frame pack well
 AGAIN = ((Kind.PREFILL, "prefill"), (Kind.RECOMPUTE, "recompute"))
+LEGEND_AT = HALF * (MAP_LEFT - NUMBERS_WIDE - RUN_LEFT - 6)  # the words of the victim's row end before the map's legend
+NARROW = 1.2  # on a stage beside a lesson's text words take that much more of the width
+PHONE = 358 / (HALF * RUN_WIDE)  # a phone's pixels for one of the axis
+LANE_AT = 288  # where the lane to the front of the queue is on a phone [px]
 LEAST = 5  # a step's tokens are never narrower than 2.5 px
 
 
@@ -172,15 +177,9 @@ def _labels(sheet: Sheet, found: Bars, ruled: Ruler, names: list[str] | None) ->
         words = rows["ids"] if names is None else [names[one] for one in rows["ids"].tolist()]
         trace = label(axes, color, size, weight=weight)
         sheet.texts(
-            trace,
-            along="y",
-            show=show,
-            x=left if mask is None else left[mask],
-            y=0.0,
-            text=words,
-            prefix="r" if names is None else "",
-            **rows,
-        )
+            trace, along="y", show=show, x=left if mask is None else left[mask], y=0.0, text=words,
+            prefix="r" if names is None else "", **rows,
+        )  # fmt: skip
 
 
 def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
@@ -234,14 +233,22 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
         "line": {"width": 1.2, "color": var("preempt")},
     }
     sheet.rects(striped, x0=begin, x1=lost, **high)
-    words = [
-        text("stage.lost", n=count, lost=tokens) if kept_nothing else text("stage.swapped", n=count)
-        for count, tokens, kept_nothing in victims.losses
-    ]
+    words = _fitting(victims, words_at, text)
     sheet.texts(label(axes, "preempt-text", 11, weight=650), "desktop", x=words_at, y=y, text=words, **where)
     trace = label(axes, "preempt-text", 10.5, weight=700)
-    sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, text), **where)
+    sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, words_at * PHONE, text), **where)
     sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
+
+
+def _fitting(victims: Victims, begin: Ints, text: Text) -> list[str]:
+    """The words of the victim's row; only the number where the map's legend leaves no room for all of them."""
+    room = ((LEGEND_AT - begin) / HALF / NARROW).tolist()
+    words = []
+    for width, (count, tokens, kept_nothing) in zip(room, victims.losses, strict=True):
+        key = "stage.lost" if kept_nothing else "stage.swapped"
+        word = text(key, n=count, lost=tokens)
+        words.append(word if wide(word, 11) <= width else text(f"{key}_least", lost=tokens))
+    return words
 
 
 def _beside(victims: Victims, ruled: Ruler) -> Ints:
@@ -251,14 +258,19 @@ def _beside(victims: Victims, ruled: Ruler) -> Ints:
     return np.asarray(np.maximum(latest, np.maximum(lost, ruled.bar + LEAST) + 16))
 
 
-def _short(victims: Victims, text: Text) -> list[str]:
-    return [text("stage.lost_short", lost=tokens) for _, tokens, _ in victims.losses]
+def _short(victims: Victims, begin: NDArray[np.float64], text: Text) -> list[str]:
+    """The words of the victim's row on a phone, from `begin` [px] on: they end before the lane goes up."""
+    words = []
+    for x, (_, tokens, _) in zip(begin.tolist(), victims.losses, strict=True):
+        word = text("stage.lost_short", lost=tokens)
+        words.append(word if x + wide(word, 10.5) <= LANE_AT else text("stage.lost_least", lost=tokens))
+    return words
 
 
 def words_end(victims: Victims, ruled: Ruler, text: Text, width: float) -> list[float]:
     """Where the words of the victim's row end in a narrow layout [px]; the lane begins there."""
-    begin = (_beside(victims, ruled) * (width / (HALF * RUN_WIDE))).tolist()
-    return [x + wide(word, 10.5) + 6 for x, word in zip(begin, _short(victims, text), strict=True)]
+    begin = _beside(victims, ruled) * (width / (HALF * RUN_WIDE))
+    return [x + wide(word, 10.5) + 6 for x, word in zip(begin.tolist(), _short(victims, begin, text), strict=True)]
 
 
 def _areas(found: Bars, ruled: Ruler, text: Text) -> list[Area]:

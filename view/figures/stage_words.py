@@ -9,7 +9,7 @@ import numpy as np
 from sched.snapshot import History
 from view.figures.sheet import Sheet, filled, label, note, on, one_each, outlined, pen, wide
 from view.figures.stage_curves import Span
-from view.figures.stage_layout import COLUMN, MAP, SHEET, Place
+from view.figures.stage_layout import COLUMN, MAP, NUMBERS_WIDE, SHEET, Place
 from view.figures.stage_scale import Scale
 from view.palette import hatch, var
 from view.text import Text
@@ -31,7 +31,7 @@ def counts(
     )
     desk, small = places
     spots = (
-        ((desk.queue.left, 26), (desk.running.left, 26), (desk.map.left - 26, 26)),
+        ((desk.queue.left, 26), (desk.running.left, 26), (desk.map.left - NUMBERS_WIDE, 26)),
         tuple(
             (wide(text(f"stage.{name}"), 12) + 8, y)
             for name, y in (("queue", 10), ("running", small.running.top - 8), ("map_short", small.map.top - 8))
@@ -41,7 +41,8 @@ def counts(
     for where, points, size in zip(("desktop", "phone"), spots, (18, 13), strict=True):
         for (x, y), word in zip(points, words, strict=True):
             sheet.texts(label(axes, "ink", size, weight=650), where, x=float(x), y=float(y), text=word, offsets=every)
-    x = desk.map.left - 26 + wide(f"{scale.usable:,} / {scale.usable:,}", 18) + 4  # the longest, so it never moves
+    longest = f"{scale.usable:,} / {scale.usable:,}"  # so that the words behind it never move
+    x = desk.map.left - NUMBERS_WIDE + wide(longest, 18) + 4
     numbers = np.array(free, np.int64)
     sheet.texts(
         label(axes, "ink3", 11.5), "desktop", x=round(x, 1), y=28.0, text=numbers, prefix=text("stage.free_prefix"),
@@ -58,7 +59,8 @@ def notes_desktop(history: History, place: Place, scale: Scale, span: Span, text
     per_map = text("stage.map_many", n=scale.per_cell) if scale.per_cell > 1 else text("stage.map_note", size=size)
     found = [
         note(text("stage.queue"), 0, 7, **title), note(text("stage.running"), run.left, 7, **title),
-        note(text("stage.map"), grid.left - 26, 7, **title), note(per_map, grid.right, 28, size=10.5, anchor="right"),
+        note(text("stage.map"), grid.left - NUMBERS_WIDE, 7, **title),
+        note(per_map, grid.right, 28, size=10.5, anchor="right"),
         note(text("stage.queue_note", n=scale.per_line), 44, 28, size=11.5),
         note(text("stage.running_note"), run.left + beside, 28 if scale.columns == 1 else 26, size=11.5),
         note(text("stage.budget"), 0, place.budget.top + 5, **title),
@@ -93,8 +95,7 @@ def notes_phone(history: History, place: Place, scale: Scale, span: Span, text: 
         note(text("stage.map_short"), 0, place.map.top - 10, **title),
         note(text("stage.map_phone"), 358, place.map.top - 10, size=10.5, anchor="right"),
     ]  # fmt: skip
-    crossed = [*_curve_titles(place, -9, text), *_time(history, place, scale, text)]  # by the playhead
-    return [*found, *(one | {"bgcolor": var("bg")} for one in crossed)]
+    return [*found, *_curve_titles(place, -9, text), *_time(history, place, scale, text)]
 
 
 def _curve_titles(place: Place, below: float, text: Text) -> Notes:
@@ -149,7 +150,7 @@ def _legend(place: Place, caching: bool, text: Text) -> Notes:
 
 def _legend_spots(place: Place, caching: bool, text: Text) -> list[tuple[str, float]]:
     """Where each entry of the block map's legend begins [px]."""
-    x, spots = place.map.left - 26, []  # under the numbers too: a narrow stage needs the room
+    x, spots = place.map.left - NUMBERS_WIDE, []  # under the numbers too: a narrow stage needs the room
     for name in ("returned", "taken", "cached" if caching else "null"):
         spots.append((name, x))
         x += 28 + wide(text(f"stage.legend_{name}"), 10.5)

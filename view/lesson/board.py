@@ -9,6 +9,7 @@ import streamlit as st
 
 from sched.lessons import BASE
 from sched.moments import find
+from view.figures.sheet import wide
 from view.figures.stage import prepare, stage
 from view.lesson import visit as visits
 from view.lesson.controls import controls
@@ -66,15 +67,24 @@ def chips(here: Here) -> str:
     text, steps = here.text, here.fields
     opens = find(here.lesson.opens, here.runs[""].timeline) or 0
     items = [("", text("lesson.opening"), opens)]
-    items += [
-        (one.name, here.plain(f"moments.{one.name}.label"), steps[f"{one.name}_step"]) for one in here.lesson.moments
-    ]
-    buttons = "".join(
-        f'<button type="button" class="lesson-chip" data-go="{name}"{at}>{html.escape(label)}<i>{step:,}</i></button>'
-        for name, label, step in items
-        for at in (f' data-step="{step}"' if _played(here, name) else "",)
-    )
+    for one in here.lesson.moments:
+        if here.visit.present and one.name == here.lesson.asked_before:
+            items.append((visits.ASK, text("lesson.asked"), opens))
+        items.append((one.name, here.plain(f"moments.{one.name}.label"), steps[f"{one.name}_step"]))
+    buttons = "".join(_chip(here, *item) for item in items)
     return f'<div class="lesson-chips" role="group" aria-label="{html.escape(text("lesson.moments"))}">{buttons}</div>'
+
+
+def _chip(here: Here, name: str, label: str, step: int) -> str:
+    """A moment's button. One that tells the answer has neither name nor number before, and the same width."""
+    at = f' data-step="{step}"' if _played(here, name) else ""
+    width = f"min-width:{round(wide(label, 1.05) + wide(f'{step:,}', 1.05) + 2.4, 1)}em"
+    said, state = f"<span>{html.escape(label)}</span><i>{step:,}</i>", ""
+    if name in here.hidden:
+        later = html.escape(here.text("lesson.later"))
+        said = "?"
+        state = f' title="{later}" aria-label="{later}"' + ("" if here.visit.present else " disabled")
+    return f'<button type="button" class="lesson-chip" style="{width}" data-go="{name}"{at}{state}>{said}</button>'
 
 
 def _played(here: Here, name: str) -> bool:
@@ -102,7 +112,8 @@ def _caption(here: Here, done: Run) -> Caption:
     times = text(f"shell.times.{done.scenario.hardware.step_time}")
     query = {"lang": here.language, "moment": visit.moment, "with": visits.written(visit.changes)}
     link = f"{here.lesson.name}?{urlencode({name: value for name, value in query.items() if value})}&step={{step}}"
-    label = f" · {here.plain(f'moments.{visit.moment}.label')}" if visit.moment else ""
+    known = here.lesson.moment(visit.moment)
+    label = f" · {here.plain(f'moments.{visit.moment}.label')}" if known else ""
     return Caption(
         title=here.plain("title") + label,
         scenario=f"vLLM 0.33.0 · {times} · {done.workload.source}",
@@ -141,7 +152,7 @@ def _wants() -> None:
 
 
 def _go(here: Here, name: str) -> None:
-    visits.go(here.lesson, name)
+    visits.go(here.lesson, visits.ASK if name in here.hidden else name)  # the wall asks before it shows
     st.rerun()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import time
 from bisect import insort
 from typing import Any
 
@@ -34,19 +35,31 @@ def controls(here: Here) -> None:
     st.html(numbers(here))
 
 
+LED = "lesson_led"
+"""Which settings something else than their own control has turned: what the control showed before, and when."""
+NUMBERS = ("preemptions", "tax", "throughput", "ttft", "stall")
+"""The run's numbers, in the order of `numbers_of`."""
+
+
 def numbers(here: Here) -> str:
     """The run's numbers; those of the lesson's own settings before them if they are others."""
     before, now = here.runs[here.visit.variant].summary, here.played.summary
     cells = "".join(
-        f"<div><span>{html.escape(label)}</span><b>{_change(old, new) if here.changed else new}</b></div>"
-        for (label, old), (_, new) in zip(numbers_of(before, here.text), numbers_of(now, here.text), strict=True)
+        f"<div><span>{html.escape(label)}</span><b>{_cell(here, name, old, new)}</b></div>"
+        for name, (label, old), (_, new) in zip(
+            NUMBERS, numbers_of(before, here.text), numbers_of(now, here.text), strict=True
+        )
     )
     note = f'<p class="lesson-note">{html.escape(here.text("lesson.changed"))}</p>' if here.changed else ""
     return f'<div class="lesson-numbers">{cells}</div>{note}'
 
 
-def _change(old: str, new: str) -> str:
-    return new if old == new else f"<s>{old}</s> {new}"
+def _cell(here: Here, name: str, old: str, new: str) -> str:
+    """A number, after the old one if it was changed. One that tells the answer is kept back as long as that is."""
+    if name in here.lesson.telling and not here.told:
+        later = html.escape(here.text("lesson.later"))
+        return new if here.changed else f'<span class="lesson-veil" title="{later}">?</span>'
+    return new if old == new or not here.changed else f"<s>{old}</s> {new}"
 
 
 def numbers_of(of: Summary, text: Text) -> list[tuple[str, str]]:
@@ -67,8 +80,10 @@ def _span(seconds: float) -> str:
 def _control(here: Here, name: str) -> None:
     meta, text, key = SETTINGS[name][1].metadata, here.text, f"lesson.{name}"
     value = here.visit.scenario.value(name)
-    if st.session_state.get(key) != value:
+    was = st.session_state.get(key)
+    if was != value:
         st.session_state[key] = value
+        st.session_state[LED] = {**st.session_state.get(LED, {}), name: (was, time.monotonic())}
     label, tip = text(f"controls.{name}.label"), text(f"controls.{name}.help")
     change: dict[str, Any] = {"key": key, "on_change": _turn, "args": (here, name), "help": tip}
     if "switch" in meta:
@@ -91,6 +106,9 @@ def _number(value: Any) -> str:
 
 def _turn(here: Here, name: str) -> None:
     value = st.session_state[f"lesson.{name}"]
+    was, at = st.session_state.get(LED, {}).get(name, (None, 0.0))
+    if value == was and time.monotonic() - at < visits.LAG:
+        return  # not a turn: the browser had not yet heard that a sentence turned it
     if value is not None:
         st.session_state["lesson_error"] = visits.turn(here.lesson, {name: value})
         st.rerun()

@@ -10,7 +10,7 @@ from sched.lesson_facts import Ran, facts
 from sched.lessons import BASE, Lesson
 from sched.scenario import Scenario
 from view.lesson.visit import Visit
-from view.prose import line, plain, rendered
+from view.prose import line, plain, put_off, rendered
 from view.run import Plan, Run, keep, plan, run
 from view.text import Text
 
@@ -38,11 +38,11 @@ class Here:
 
     def says(self, key: str) -> str:
         """A text of the lesson as HTML; dots lead into its tables. "" if there is none."""
-        return rendered(self.raw(key), self.fields, pages(self.language))
+        return rendered(put_off(self.raw(key), self.hidden), self.fields, pages(self.language))
 
     def line(self, key: str) -> str:
         """The same for a single line."""
-        return line(self.raw(key), self.fields, pages(self.language))
+        return line(put_off(self.raw(key), self.hidden), self.fields, pages(self.language))
 
     def plain(self, key: str) -> str:
         """The words alone."""
@@ -54,6 +54,21 @@ class Here:
         for part in key.split("."):
             value = value.get(part, "") if isinstance(value, Mapping) else ""
         return str(value)
+
+    @property
+    def lead(self) -> str:
+        """The line above all: the idea, or where that would tell the answer another that does not."""
+        return self.line("lead" if self.raw("lead") else "idea")
+
+    @property
+    def told(self) -> bool:
+        """Whether the question was answered, or its answer looked at without."""
+        return bool(self.visit.chosen)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The moments that nothing may lead to yet, since they tell the answer."""
+        return frozenset() if self.told else self.lesson.behind
 
     @property
     def changed(self) -> bool:

@@ -1,4 +1,7 @@
-"""The one layout of all lessons: what it is about and its question, the stage, what happened, what to try."""
+"""The one layout of all lessons: what it is about and its question, the stage, what happened, what to try.
+
+What tells the answer comes only once the question is answered: below it, so that nothing above moves.
+"""
 
 from __future__ import annotations
 
@@ -50,19 +53,29 @@ def _page(here: Here) -> None:
     _top(here)
     with st.container(key="lesson_box"), st.container(key="lesson"):
         with st.container(key="lesson_before"):
-            _say(here, "lesson_idea", f'<p class="lesson-idea">{here.line("idea")}</p>{here.says("before")}')
+            _say(here, "lesson_idea", f'<p class="lesson-idea">{here.lead}</p>{here.says("before")}')
             question(here)
         with st.container(key="lesson_stage"):
             board(here)
         with st.container(key="lesson_after"):
-            _say(here, "lesson_prose", here.says("after"))
-            _say(here, "lesson_try", _list(here, "try"))
-    if here.lesson.name in EXTRAS:
+            _after(here)
+    if here.told and here.lesson.name in EXTRAS:
         with st.container(key="lesson_more"):
             EXTRAS[here.lesson.name](here)
     with st.container(key="lesson_end"):
-        _say(here, "lesson_version", f"<h3>{html.escape(here.text('lesson.version'))}</h3>{here.says('version')}")
+        if here.told:
+            _say(here, "lesson_version", f"<h3>{html.escape(here.text('lesson.version'))}</h3>{here.says('version')}")
         _neighbours(here)
+
+
+def _after(here: Here) -> None:
+    """What happened and what to try; before the answer a line in their place."""
+    if not here.told:
+        st.html(f'<p class="lesson-later-note">{html.escape(here.text("lesson.later_note"))}</p>')
+        return
+    idea = f'<p class="lesson-idea">{here.line("idea")}</p>' if here.raw("lead") else ""
+    _say(here, "lesson_prose", idea + here.says("after"))
+    _say(here, "lesson_try", _list(here, "try"))
 
 
 def _presented(here: Here) -> None:
@@ -72,11 +85,11 @@ def _presented(here: Here) -> None:
         st.html(f'<div class="lesson-crumb"><b>{html.escape(here.plain("title"))}</b></div>')
         st.button(here.text("lesson.leave"), key="lesson.leave", on_click=_present, args=(False,))
     moment = here.visit.moment
-    said = f'<p class="lesson-says">{here.line(f"moments.{moment}.says")}</p>' if moment else ""
+    said = here.line(f"moments.{moment}.says") if here.lesson.moment(moment) else here.lead
     with st.container(key="lesson_wall"):
-        _say(here, "lesson_says", said or f'<p class="lesson-says">{here.line("idea")}</p>')
+        _say(here, "lesson_says", f'<p class="lesson-says">{said}</p>')
         with st.container(key="lesson_wall_question"):  # also if empty: the board keeps its place, and its player
-            if not moment or (moment == here.lesson.reveal and here.visit.chosen):
+            if moment == visits.ASK or (moment == here.lesson.reveal and here.told):
                 question(here)
         board(here)
 

@@ -18,22 +18,26 @@ def question(here: Here) -> None:
     """Draw it: the options, or what was chosen and the answer."""
     with st.container(key="lesson_question"):
         words("lesson_ask", _label(here) + here.says("ask"))
-        if not here.visit.chosen:
+        if not here.told:
             with st.container(horizontal=here.visit.present, key="lesson_options"):
                 _options(here)
+            st.button(
+                here.text("lesson.show"), key="lesson.show", type="tertiary", on_click=visits.choose,
+                args=(here.lesson, visits.SHOWN),
+            )  # fmt: skip
             return
         said = answer(here)
         if here.visit.present:  # the board beside it has the story
-            said = f"<p><strong>{_verdict(here)}</strong></p>{here.says('reveal')}"
+            said = _verdict(here) + here.says("reveal")
         words("lesson_answer", said, current=here.visit.moment, on_go=lambda name: visits.go(here.lesson, name))
         st.button(here.text("lesson.again"), key="lesson.again", on_click=visits.choose, args=(here.lesson, ""))
 
 
 def _label(here: Here) -> str:
     """What the box is for; on the wall nothing once it is answered: the stage needs the room."""
-    if here.visit.chosen and here.visit.present:
+    if here.told and here.visit.present:
         return ""
-    label = here.text("lesson.asked" if here.visit.chosen else "lesson.question")
+    label = here.text("lesson.asked" if here.told else "lesson.question")
     return f'<p class="lesson-label">{html.escape(label)}</p>'
 
 
@@ -46,11 +50,13 @@ def _options(here: Here) -> None:
 
 
 def _verdict(here: Here) -> str:
+    """Whether the choice was right, if there was one; on the wall, where no list says so, also what is right."""
     right = here.visit.chosen == here.fields["answer"]
-    words_for_it = here.text("lesson.correct" if right else "lesson.incorrect")
-    solution = here.plain(f"options.{here.fields['answer']}")
-    answer_is = "" if right else f" {solution}."
-    return html.escape(words_for_it + (answer_is if here.visit.present else ""))
+    said = "" if here.visit.chosen == visits.SHOWN else here.text("lesson.correct" if right else "lesson.incorrect")
+    if here.visit.present and not right:
+        solution = here.plain(f"options.{here.fields['answer']}")
+        said = f"{said} {solution}."
+    return f"<p><strong>{html.escape(said.strip())}</strong></p>" if said else ""
 
 
 def answer(here: Here) -> str:
@@ -62,10 +68,7 @@ def answer(here: Here) -> str:
         mark = {"right": "✓", "wrong": "✗", "other": ""}[state]
         mine = f" <em>{html.escape(here.text('lesson.yours'))}</em>" if option == chosen else ""
         rows.append(f'<li class="{state}"><i>{mark}</i>{html.escape(here.plain(f"options.{option}"))}{mine}</li>')
-    return (
-        f'<ul class="lesson-options">{"".join(rows)}</ul><p><strong>{_verdict(here)}</strong></p>'
-        f"{here.says('reveal')}{_story(here)}"
-    )
+    return f'<ul class="lesson-options">{"".join(rows)}</ul>{_verdict(here)}{here.says("reveal")}{_story(here)}'
 
 
 def _story(here: Here) -> str:

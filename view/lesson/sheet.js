@@ -4,9 +4,9 @@ const WIDE = 794, HIGH = 1123, PAD = 48, SCALE = 2
 
 // Draws down a column; with a pen that draws nothing it measures.
 class Column {
-  constructor(pen, data) { Object.assign(this, { pen, data, y: PAD }) }
+  constructor(pen, data, wide) { Object.assign(this, { pen, data, wide, y: PAD }) }
 
-  write(text, size, ink, { weight = 400, x = PAD, width = WIDE - PAD - x, gap = 0 } = {}) {
+  write(text, size, ink, { weight = 400, x = PAD, width = this.wide - PAD - x, gap = 0 } = {}) {
     this.pen.font = `${weight} ${size}px ${this.data.font}`
     this.pen.fillStyle = this.data.colors[ink]
     for (const line of lines(this.pen, text, width)) {
@@ -18,7 +18,7 @@ class Column {
 
   rule() {
     this.pen.fillStyle = this.data.colors.rule
-    this.pen.fillRect(PAD, this.y, WIDE - 2 * PAD, 1)
+    this.pen.fillRect(PAD, this.y, this.wide - 2 * PAD, 1)
     this.y += 12
   }
 }
@@ -43,13 +43,14 @@ function lines(pen, text, width) {
   return line ? [...done, line] : done
 }
 
-function draw(pen, data, picture, link) {
-  const page = new Column(pen, data)
+// times: how much larger than A4 the sheet is that is drawn, to be made as small as A4 then. How high it became.
+function draw(pen, data, picture, link, times) {
+  const page = new Column(pen, data, WIDE * times), curve = data.high * (page.wide - 2 * PAD) / (WIDE - 2 * PAD)
   page.write(data.title, 25, "ink", { weight: 700, gap: 4 })
   page.write(data.idea, 14.5, "ink2", { weight: 600, gap: 14 })
   numbers(page, data.numbers)
-  if (picture) pen.drawImage(picture, PAD, page.y, WIDE - 2 * PAD, data.high)
-  page.y += data.high + 2
+  if (picture) pen.drawImage(picture, PAD, page.y, page.wide - 2 * PAD, curve)
+  page.y += curve + 2
   page.write(data.caption, 11, "ink3", { gap: 14 })
   data.moments.forEach(one => moment(page, one))
   page.y += 10
@@ -57,8 +58,8 @@ function draw(pen, data, picture, link) {
   page.write(data.ask, 13.5, "ink", { gap: 2 })
   page.write(`✓ ${data.right}`, 13.5, "ink", { weight: 700, gap: 4 })
   for (const part of data.why) page.write(part, 13, "ink2", { gap: 6 })
-  for (const one of data.sections) if (!section(page, one)) break
-  page.y = Math.max(page.y, HIGH - PAD - 58)
+  for (const one of data.sections) section(page, one)
+  page.y = Math.max(page.y + 8, HIGH * times - PAD - 58)
   page.rule()
   page.write(data.source, 10.5, "ink3")
   page.write(link, 10.5, "ink3")
@@ -66,7 +67,7 @@ function draw(pen, data, picture, link) {
 }
 
 function numbers(page, cells) {
-  const wide = (WIDE - 2 * PAD) / cells.length, top = page.y
+  const wide = (page.wide - 2 * PAD) / cells.length, top = page.y
   cells.forEach(([label, value], n) => {
     page.y = top
     page.write(label, 11.5, "ink3", { x: PAD + n * wide, width: wide - 8 })
@@ -90,15 +91,11 @@ function moment(page, { mark, step, says, key }) {
   page.y += 4
 }
 
-// A section of the lesson's text, if there is room for all of it; whether there was.
+// A section of the lesson's text.
 function section(page, { head, says }) {
-  page.pen.font = `400 13px ${page.data.font}`
-  const high = 32 + says.reduce((sum, part) => sum + lines(page.pen, part, WIDE - 2 * PAD).length * 19.5 + 6, 0)
-  if (page.y + high > HIGH - PAD - 66) return false
   page.y += 6
   page.write(head, 13.5, "ink", { weight: 700 })
   for (const part of says) page.write(part, 13, "ink2", { gap: 6 })
-  return true
 }
 
 async function load(svg) {
@@ -111,13 +108,14 @@ async function load(svg) {
 async function sheet(data, link) {
   await document.fonts.ready
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d"), picture = await load(data.svg)
-  const high = Math.max(HIGH, draw(pen, data, null, link))
+  let times = 1  // the whole lesson has to fit: a long one is written smaller
+  while (draw(pen, data, null, link, times) > HIGH * times + 1 && times < 2) times += 0.02
   canvas.width = WIDE * SCALE
-  canvas.height = high * SCALE
-  pen.scale(SCALE, SCALE)
+  canvas.height = HIGH * SCALE
+  pen.scale(SCALE / times, SCALE / times)
   pen.fillStyle = data.colors.bg
-  pen.fillRect(0, 0, WIDE, high)
-  draw(pen, data, picture, link)
+  pen.fillRect(0, 0, WIDE * times, HIGH * times)
+  draw(pen, data, picture, link, times)
   return new Promise((done, failed) => canvas.toBlob(blob => (blob ? done(blob) : failed(new Error("png"))), "image/png"))
 }
 

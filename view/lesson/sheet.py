@@ -17,9 +17,6 @@ from view.prose import plain
 WIDE, HIGH = 698, 210
 """Size of the curve on the sheet [px]; sheet.js says how wide a sheet is."""
 INKS = ("bg", "ink", "ink2", "ink3", "rule", "preempt")
-SENTENCE = re.compile(r"(?<=[.?!])\s+")
-ELSEWHERE = re.compile(r"\b(below|table|pictures?)\b|아래|표(?:는|에|가)|그림")
-"""Sentences that point at what only the page shows."""
 _sheet = st.components.v2.component(
     "lesson_sheet", js=(Path(__file__).parent / "sheet.js").read_text(encoding="utf-8"), isolate_styles=False
 )
@@ -31,7 +28,7 @@ def sheet_button(here: Here) -> None:
 
 
 def sheet(here: Here) -> dict[str, Any]:
-    """What is on the sheet; of the sections as many as fit. Paper is white: it is drawn in the light palette."""
+    """What is on the sheet: the whole lesson. Paper is white: it is drawn in the light palette."""
     text, light = here.text, COLORS["light"]
     times = text(f"shell.times.{here.runs[''].scenario.hardware.step_time}")
     return {
@@ -64,10 +61,9 @@ def moments(here: Here) -> list[dict[str, Any]]:
 
 
 def paragraphs(here: Here, written: str) -> list[str]:
-    """Its paragraphs as plain words, each item of a list as one of its own, without what is not on the sheet."""
+    """Its paragraphs as plain words, each item of a list as one of its own."""
     parts = re.split(r"\n\s*\n|\n(?=- )", plain(written.replace("```", ""), here.fields))
-    kept = (" ".join(one for one in SENTENCE.split(part.strip()) if not ELSEWHERE.search(one)) for part in parts)
-    return [re.sub(r"^- ", "· ", part) for part in kept if part]
+    return [re.sub(r"^- ", "· ", " ".join(part.split())) for part in parts if part.strip()]
 
 
 def _curve(here: Here) -> str:

@@ -1,8 +1,8 @@
 """Where in a lesson is this visitor? At a moment, with some settings turned; the address says so, so links can.
 
 `moment` is the sentence they clicked (none: where the lesson opens), `with` what they turned, `step` where the playhead
-rests if that is not the moment's own step (words.js keeps it), `present` the presenter's view. The Playground's
-scenario is another thing and stays as it was.
+rests if that is not the moment's own step (words.js keeps it), `present` the presenter's view. What was answered is
+remembered for as long as the visit lasts. The Playground's scenario is another thing and stays as it was.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from sched.lessons import BASE, Lesson
 from sched.scenario import Scenario, read_value, write_value
 
 STATE = "lesson"
+ASK = "ask"
+"""A stop like a moment: the question, at the step where the lesson opens."""
+SHOWN = "shown"
+"""Stands for an answer: the visitor looked without one."""
 LAG = 1.0
 """For so long [s] a browser may still send an address it had before the last change."""
 LEFT = 20
@@ -30,13 +34,13 @@ class Visit:
     """Where a visitor is.
 
     Attributes:
-        moment: name of a moment of the lesson; "" where it opens.
+        moment: name of a moment of the lesson; "" where it opens, ASK at its question.
         changes: the settings that were turned.
         variant: the variant that the moment is in.
         scenario: what is played: the variant, with the changes.
         step: the step that the address leads to; None = the moment's.
         notices: what of the address could not be read.
-        chosen: the option that was chosen as the answer; "" before.
+        chosen: the option that was chosen as the answer, or SHOWN; "" before.
         present, embedded: how the page is looked at.
     """
 
@@ -73,15 +77,26 @@ def visit(lesson: Lesson) -> Visit:
 
 def go(lesson: Lesson, moment: str) -> None:
     """Callback: lead the playhead to a moment, in the run that it is about."""
-    if moment == "" or lesson.moment(moment):
+    if moment in ("", ASK) or lesson.moment(moment):
         st.session_state[STATE].update(step=None, count=st.session_state[STATE]["count"] + 1)
         _move(moment, {}, stay=False)
 
 
 def walk(lesson: Lesson, by: int) -> None:
-    """Callback: to the next or the previous moment."""
+    """Callback: to the next or the previous moment; on the way to the first that tells the answer, to the question.
+
+    Whoever walks on from the question has seen the class think: that shows the answer.
+    """
+    here = st.session_state[STATE]["moment"]
+    told = bool(st.session_state[STATE]["answers"].get(lesson.name))
+    if here == ASK and by > 0 and not told:
+        choose(lesson, SHOWN)
+        return
     names = ["", *(one.name for one in lesson.moments)]
-    place = names.index(st.session_state[STATE]["moment"]) + by
+    names.insert(names.index(lesson.asked_before), ASK)
+    place = names.index(here) + by
+    if told and 0 <= place < len(names) and names[place] == ASK:
+        place += by
     if 0 <= place < len(names):
         go(lesson, names[place])
 
@@ -107,9 +122,10 @@ def start_from(lesson: Lesson, text: str) -> None:
 
 
 def choose(lesson: Lesson, option: str) -> None:
-    """Callback: commit to an answer; "" asks again."""
+    """Callback: commit to an answer, or look without one (SHOWN); "" asks again."""
     st.session_state[STATE]["answers"][lesson.name] = option
-    go(lesson, lesson.reveal if option else "")
+    asked = ASK if st.query_params.get("present") == "1" else ""
+    go(lesson, lesson.reveal if option else asked)
 
 
 def token() -> str:
@@ -128,12 +144,13 @@ def _open(lesson: Lesson, query: tuple[str, str]) -> None:
     moment = lesson.moment(query[0])
     base = lesson.variants[moment.variant if moment else BASE]
     changes, notices = read_changes(query[1], lambda wanted: base.replace(**wanted))
-    if query[0] and not moment:
+    known = moment is not None or query[0] in ("", ASK)
+    if not known:
         names = ", ".join(one.name for one in lesson.moments)
         notices = (InputError("unknown_choice", field="moment", value=query[0], limit=names), *notices)
     step = st.query_params.get("step", "")  # what is no number has been noted with the rest of the link
     state.update(
-        moment=query[0] if moment else "", changes=base.replace(**changes).differences(base), link=query,
+        moment=query[0] if known else "", changes=base.replace(**changes).differences(base), link=query,
         step=int(step) if step.isascii() and step.isdigit() and len(step) < 9 else None, notices=notices,
         count=state["count"] + 1,
     )  # fmt: skip

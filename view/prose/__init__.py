@@ -2,7 +2,8 @@
 
 Their markup is small: blank lines part paragraphs, "- " begins a list item, "## " a heading, ``` fences lines as they
 are; within a line `code`, **strong**, and [words](moment): a button that leads the playhead there. A target may also be
-`set:name=value,name=value` (turn the lesson's settings), `page:name` (another page) or an https:// address.
+`set:name=value,name=value` (turn the lesson's settings), `page:name` (another page) or an https:// address. Words whose
+button would tell an answer too early are `put_off`: plain until then, and as wide.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +22,8 @@ from view.text import filled
 PROSE = Path(__file__).parent
 INLINE = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|\[(?P<words>[^]]+)\]\((?P<target>[^)]+)\)")
 
+LATER = "later:"
+"""The target of words that are no button yet."""
 TAIL = re.compile(r"[^\s`*\[]*")
 """What stands right behind a button: a full stop, a particle."""
 
@@ -47,6 +50,15 @@ def texts(words: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def targets(text: str) -> list[str]:
     """Where the buttons of a text lead."""
     return [match["target"] for match in INLINE.finditer(text) if match["target"]]
+
+
+def put_off(text: str, moments: Collection[str]) -> str:
+    """A text as it is written, without the buttons that lead to some moments."""
+
+    def later(match: re.Match[str]) -> str:
+        return f"[{match['words']}]({LATER})" if match["target"] in moments else match[0]
+
+    return INLINE.sub(later, text)
 
 
 def rendered(text: str, fields: Mapping[str, object], pages: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -109,6 +121,8 @@ def _marked(match: re.Match[str], pages: Mapping[str, str]) -> str:
     words, target = _inline(match["words"], pages), match["target"]
     if target.startswith("https://"):
         return f'<a href="{html.escape(target)}" target="_blank" rel="noopener">{words}</a>'
+    if target == LATER:
+        return f'<span class="lesson-later">{words}</span>'
     if target.startswith("page:"):
         return f'<a href="{html.escape(pages.get(target[5:], "."))}" target="_self">{words}</a>'
     kind, value = ("set", target[4:]) if target.startswith("set:") else ("go", target)
