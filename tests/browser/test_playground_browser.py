@@ -338,6 +338,23 @@ def test_the_file_plays_without_a_server(chromium: Browser, address: str, tmp_pa
         alone.close()
 
 
+def test_a_saved_file_leads_back_to_the_place_it_was_saved_at(chromium: Browser, address: str, tmp_path: Path) -> None:
+    with visit(chromium, f"{address}{SMALL}&num_gpu_blocks=17&step=20&r=1&lang=ko") as page:
+        until(page, lambda: step(page) == 20)
+        with page.expect_download(timeout=LONG) as waiting:
+            page.get_by_role("button", name="HTML로 저장").click()
+        file = tmp_path / "run.html"
+        waiting.value.save_as(file)
+        alone = page.context.new_page()
+        alone.goto(file.as_uri())
+        alone.wait_for_selector(".sx .main-svg", timeout=LONG)
+        link = "?v=1&preset=smallest_preemption&num_gpu_blocks=17&lang=ko&step=20"
+        assert alone.evaluate("__sx.fullLink()") == f"{address}{link}&r=1"
+        alone.evaluate("__sx.select(null)")
+        assert alone.evaluate("__sx.fullLink()") == address + link
+        alone.close()
+
+
 def test_numbers_on_the_stage_have_separators(chromium: Browser, address: str) -> None:
     """All but those that are names: of requests, and of the blocks at the map's edge."""
     written = """() => [...document.querySelectorAll(".sx .main-svg text")].map(n => n.textContent.trim())"""
