@@ -221,7 +221,7 @@ def _lead(step: int) -> None:
 
 
 def _painted() -> None:
-    st.session_state["painted"] = st.session_state["address"]["painted"]
+    session.has_painted(st.session_state["address"]["painted"])
     session.catch_up(["tabs"])
 
 

@@ -162,7 +162,7 @@ def _read_upload() -> None:
         return
     data = file.getvalue()
     try:
-        session.upload(read_trace(data, file.name))
+        session.upload(upload_name(data), read_trace(data, file.name))
     except InputError as error:
         edits.refuse("upload", error)
         return
