@@ -301,6 +301,19 @@ def test_a_refused_table_stays_in_its_widget_with_the_reason() -> None:
     assert tables[0]["prompt"].tolist() == [200, -5] and "rows = -5" in said(app)
 
 
+def test_what_is_made_by_hand_begins_with_one_request() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    sound(app.selectbox(key="w.source").set_value("table").run())
+    assert len(place(app).scenario.load.rows) == 1 and not app.error
+
+
+def test_a_table_without_requests_shows_none_and_says_so() -> None:
+    app = opened(source="table", rows="", lang="en")
+    assert "give at least one row" in said(app)
+    (table,) = [one.value for one in app.dataframe if "prompt" in one.value]
+    assert len(table) == 0
+
+
 def test_a_pasted_command_is_taken_over() -> None:
     app = opened(preset="kv_runs_out", num_requests="3", lang="en")
     app.text_area(key="w.command").set_value("vllm serve m --max-num-seqs 12 --max-num-batched-tokens 512 --bogus 1")
