@@ -23,6 +23,7 @@ NULL, FREE, CACHED, OWNED_A, OWNED_B, RETURNED = 0, 1, 2, 3, 4, 13
 KIND = 4  # OWNED_B + Kind: prefill 5, recompute 6
 NEW, TAKEN = 7, 10  # + Kind: a block that came in this step; one that a victim had just given back
 NAMED_CELLS = 640  # a map of more cells has no room for names
+AT_ONCE = 4_000_000  # cells worked on at once: a step of the largest pool has 4,194,304 blocks, a window 300 steps
 NAME_CELLS = 3  # free cells in a row that a name needs
 
 
@@ -92,7 +93,9 @@ def _states(history: History, rows: Rows, victims: Victims, owner: NDArray[np.in
     tint = np.where(rows.request % 2, OWNED_B, OWNED_A)  # by request, not row: it stays as the list moves up
     of[rows.step - first, rows.request + 1] = np.where(rows.kind == 0, tint, KIND + rows.kind)
     row = (np.arange(last - first, dtype=np.int32) * of.shape[1] + 1)[:, None]
-    states = of.reshape(-1).take(owner + row, mode="clip")  # of[step, owner + 1], three times as fast
+    states = np.empty(owner.shape, np.uint8)
+    for some in _pieces(owner):
+        states[some] = of.reshape(-1).take(owner[some] + row[some], mode="clip")  # of[step, owner + 1], 3× as fast
     kind = np.zeros_like(of)
     kind[rows.step - first, rows.request + 1] = rows.kind
     frame, block = _new(history, first, last)
@@ -102,12 +105,20 @@ def _states(history: History, rows: Rows, victims: Victims, owner: NDArray[np.in
     is_new = states[back_frame, back] >= NEW
     states[back_frame, back] = np.where(taken < 0, RETURNED, np.where(
         is_new, TAKEN + kind[back_frame, taken + 1], states[back_frame, back]))  # fmt: skip
-    free = (owner < 0) & (states != RETURNED)
-    states[free] = FREE
-    if timeline.cache.enable_prefix_caching:
-        states[free & window.hashed(history, first, last)] = CACHED
+    known = window.hashed(history, first, last) if timeline.cache.enable_prefix_caching else None
+    for some in _pieces(owner):
+        free = (owner[some] < 0) & (states[some] != RETURNED)
+        states[some][free] = FREE
+        if known is not None:
+            states[some][free & known[some]] = CACHED
     states[:, 0] = NULL
     return states
+
+
+def _pieces(owner: NDArray[np.int32]) -> list[slice]:
+    """The steps of a window, so many at once that what is worked out on the way stays small."""
+    size = max(1, AT_ONCE // owner.shape[1])
+    return [slice(begin, begin + size) for begin in range(0, len(owner), size)]
 
 
 def _new(history: History, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -129,6 +140,12 @@ def _returned(history: History, victims: Victims, first: int) -> tuple[NDArray[n
 
 
 def _gathered(owner: NDArray[np.int32], states: Cells, scale: Scale) -> tuple[NDArray[np.int32], Cells]:
+    """Several blocks to a cell, in all steps of a window."""
+    parts = [_gather(owner[some], states[some], scale) for some in _pieces(owner)]
+    return np.concatenate([who for who, _ in parts]), np.concatenate([many for _, many in parts])
+
+
+def _gather(owner: NDArray[np.int32], states: Cells, scale: Scale) -> tuple[NDArray[np.int32], Cells]:
     """Several blocks to a cell: it shows the one in its middle, unless one of them is new or just came back."""
     spare = scale.cells * scale.per_cell - states.shape[1]
     shape = (len(states), scale.cells, scale.per_cell)
