@@ -77,7 +77,7 @@ class InputError(ValueError):
 
     def __init__(self, code: str, *, field: str = "", value: object = "", limit: object = "", where: str = "") -> None:
         self.code = code
-        self.parts = {"field": field, "value": str(value)[:120], "limit": shown(limit), "where": where}
+        self.parts = {"field": field[:120], "value": str(value)[:120], "limit": shown(limit), "where": where}
         super().__init__(self.message(MESSAGES[code]))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -12,10 +12,11 @@ from sched.errors import InputError
 from sched.load import TableRow
 from sched.presets import PRESETS
 from sched.scenario import SETTINGS
+from sched.traces import read_trace
 from view import edits, session
 from view.controls.stops import STOPS
 from view.playground import name_of
-from view.run import run
+from view.run import run, upload_name
 from view.share import Place, encode
 from view.text import translator
 
@@ -239,6 +240,29 @@ def test_another_preset_starts_at_its_moment() -> None:
     assert (place(app).preset, place(app).step, place(app).selected) == ("never_fits", None, None)
 
 
+def test_a_control_that_still_shows_the_preset_before_changes_nothing() -> None:
+    app = opened()
+    app.session_state["painted"] = name_of(run(app.session_state["plan"]), "en")
+    sound(app.selectbox(key="w.preset").set_value("never_fits").run())
+    moved = app.select_slider(key="w.num_gpu_blocks").set_value(17)
+    sound(moved.run())
+    assert place(app).scenario == PRESETS["never_fits"].scenario and not app.error
+    del app.session_state["awaited"]  # the browser has painted it
+    sound(app.select_slider(key="w.max_num_seqs").set_value(8).run())
+    assert place(app).scenario == PRESETS["never_fits"].scenario.replace(max_num_seqs=8)
+
+
+def test_back_to_ones_own_file_needs_no_second_choice_of_it() -> None:
+    data = b"arrival,prompt,output\n0,20,10\n1,30,10\n"
+    name = upload_name(data)
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.session_state["traces"] = {name: read_trace(data, "mine.csv")}
+    app.query_params.update({"v": "1", "preset": SMALL, "source": "trace", "trace": name, "lang": "en"})
+    sound(app.run())
+    assert not app.warning and not app.error
+    assert len(app.session_state["plan"].workload.requests) == 2
+
+
 def test_a_changed_scenario_is_linked_with_the_step_that_is_shown() -> None:
     app = opened()
     shown = app.session_state["stood"][1]
@@ -275,6 +299,19 @@ def test_a_refused_table_stays_in_its_widget_with_the_reason() -> None:
     sound(app.run())
     tables = [one.value for one in app.dataframe if "prompt" in one.value]
     assert tables[0]["prompt"].tolist() == [200, -5] and "rows = -5" in said(app)
+
+
+def test_what_is_made_by_hand_begins_with_one_request() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    sound(app.selectbox(key="w.source").set_value("table").run())
+    assert len(place(app).scenario.load.rows) == 1 and not app.error
+
+
+def test_a_table_without_requests_shows_none_and_says_so() -> None:
+    app = opened(source="table", rows="", lang="en")
+    assert "give at least one row" in said(app)
+    (table,) = [one.value for one in app.dataframe if "prompt" in one.value]
+    assert len(table) == 0
 
 
 def test_a_pasted_command_is_taken_over() -> None:

@@ -9,7 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sched.load import TableRow
+from sched.scenario import Scenario
+from sched.workload import make_workload
 from tests.browser.demo import Demo, demo
+from view.paint import caption
 from view.player import source
 from view.player.component import PLOTLY_FILE, PLOTLY_SOURCE, envelope, publish
 from view.player.export import standalone
@@ -148,6 +152,19 @@ def test_the_envelope_leaves_the_picture_as_it_is() -> None:
     (size,) = struct.unpack("<I", data[:4])
     assert json.loads(data[4 : 4 + size])["goto"] == ["preset", 3]
     assert data[4 + size :] == payload
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"source": "table", "rows": (TableRow(0.0, 20, 10, 0),)}, ("직접 적은 request 1개", "1 request made by hand")),
+    ({"num_requests": 3, "seed": 8}, ("seed 8에서 만든 request 3개", "3 requests made from seed 8")),
+])  # fmt: skip
+def test_a_saved_picture_says_in_the_readers_language_where_the_requests_come_from(
+    settings: dict[str, object], said: tuple[str, str]
+) -> None:
+    scenario = Scenario().replace(**settings)
+    workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
+    for language, words_of_it in zip(("ko", "en"), said, strict=True):
+        assert words_of_it in caption(scenario, workload, language, "smallest_preemption").scenario
 
 
 def test_the_offline_file_names_no_host_but_holds_the_picture() -> None:

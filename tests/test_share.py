@@ -89,6 +89,11 @@ def test_a_bad_value_is_named_and_the_rest_is_kept() -> None:
     assert opened.place.scenario == PRESETS["cliff"].scenario.replace(max_num_seqs=64)
 
 
+def test_an_endless_name_is_named_by_its_beginning() -> None:
+    (notice,) = decode({"v": "1", "x" * 100_000: "1"}).notices
+    assert len(notice.parts["field"]) == 120 and len(str(notice)) < 300
+
+
 def test_values_that_do_not_go_together_fall_back_with_a_notice() -> None:
     opened = decode({"v": "1", "max_num_batched_tokens": "100", "max_num_seqs": "200", "rate": "3.5"})
     assert [notice.code for notice in opened.notices] == ["budget_below_seqs"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -13,15 +14,18 @@ from hypothesis import strategies as st
 
 from sched import window
 from sched.load import TableRow
+from sched.presets import PRESETS
 from sched.rolling import SHARE, rolling
 from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
 from sched.stalls import token_gaps
 from sched.window import Kind, running_rows, waiting_rows
+from sched.workload import make_workload
 from view.figures import stage_blocks, stage_running
 from view.figures.stage import Prepared, prepare, stage
 from view.figures.victims import victims_of
+from view.paint import measure, paint
 from view.player.pack import pack
 from view.player.picture import Area, ImageTrack, Picture, Rects, Segments, Texts
 from view.player.words import words
@@ -304,3 +308,14 @@ def test_rolling_percentiles_are_numpys_over_the_recent_past() -> None:
             assert curves.itl_p50[point] == pytest.approx(np.percentile(values, 50))
             assert curves.itl_p99[point] == pytest.approx(np.percentile(values, 99))
     assert checked > 5
+
+
+def test_a_large_pool_needs_little_memory_beside_the_map_itself() -> None:
+    scenario = PRESETS["kv_runs_out"].scenario.replace(num_gpu_blocks=131_072, num_requests=30)
+    workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
+    prepared = measure(History(simulate(scenario, workload)), "en", "")
+    tracemalloc.start()
+    paint(prepared, scenario, workload, "en", "kv_runs_out", 0, 300)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 9 * 300 * 131_072, "bytes a step and block; it was 17, and 20 GB for the largest pool"

@@ -18,7 +18,6 @@ from sched.twin import READY, TWIN_KNOBS, Ready, twin_scenario
 from view import session
 from view.frame import Frame
 from view.notices import error_text
-from view.share import UPLOAD
 from view.text import Text
 
 By = Literal["step", "time"]
@@ -51,9 +50,7 @@ def pair_asked(left: Scenario) -> Asked:
     if fork is not None:
         check_forkable(changes)
     twin_scenario(left, changes)
-    own, load = st.session_state.get("trace"), left.load
-    trace = own if load.source == "trace" and load.trace.startswith(UPLOAD) else None
-    return Asked(MappingProxyType(changes), fork, trace)
+    return Asked(MappingProxyType(changes), fork, session.own_trace(left))
 
 
 def _default(left: Scenario) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from view.compare_runs import Pair
 from view.figures.stage import prepare, stage
 from view.figures.stage_scale import Scale, beside, scale_of
 from view.frame import Frame
+from view.paint import came_from
 from view.player import player
 from view.player.pack import pack
 from view.player.picture import Caption
@@ -126,8 +127,9 @@ def _pack(here: Frame, pair: Pair, place: int, first: int) -> bytes:
     preset = session.place().preset
     link = query_string(dataclasses.replace(session.place(), step=None, selected=None))
     caption = Caption(
-        title=text("menu.compare"), scenario=f"vLLM 0.33.0 · {run.workload.source}", link=f"?{link}&step={{step}}",
-        seed=text("shell.seed", seed=str(run.scenario.load.seed)), file=f"{preset}-{SIDES[place]}",
+        title=text("menu.compare"), scenario=f"vLLM 0.33.0 · {came_from(run.scenario, run.workload, text)}",
+        link=f"?{link}&step={{step}}", seed=text("shell.seed", seed=str(run.scenario.load.seed)),
+        file=f"{preset}-{SIDES[place]}",
     )  # fmt: skip
     picture = stage(prepared, first, last, words(here.language), caption)
     return pack(dataclasses.replace(picture, clock=run.timeline.steps.start))

@@ -22,10 +22,12 @@ MOST_IN_LINK = 50_000
 def change(**settings: Any) -> None:
     """Callback: try to change settings; what cannot be becomes a draft with its error.
 
-    What only echoes the page before the last arrival is nobody's wish: the browser had not drawn the controls yet.
+    What only echoes the page before the last arrival or preset is nobody's wish: the browser had not drawn the
+    controls yet.
     """
     changes_nothing = all(draft(name) == value for name, value in settings.items())
-    if changes_nothing or not session.sent_from_here() or session.is_echo(settings):
+    of_another_page = session.is_echo(settings) or session.shows_another_preset()
+    if changes_nothing or of_another_page or not session.sent_from_here():
         return
     spoken_of = bool(st.session_state["errors"] or st.session_state["notices"] or session.plan_error())
     _try(settings)

@@ -16,7 +16,7 @@ from view.player.pack import pack
 from view.player.picture import Caption
 from view.player.words import words
 from view.share import Place, query_string
-from view.text import LANGUAGES, translator
+from view.text import LANGUAGES, Text, translator
 
 WINDOW = 300
 """Steps in one window: what the player is sent at once."""
@@ -58,9 +58,7 @@ def _simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> P
     step = wish.step if wish.step is not None else moment_step(PRESETS[wish.preset].moment, timeline)
     first = window_of(step, timeline)
     prepared = measure(History(timeline), wish.language, wish.digest)
-    return Painted(
-        timeline, first, paint(prepared, scenario, workload.source, wish.language, wish.preset, first, WINDOW)
-    )
+    return Painted(timeline, first, paint(prepared, scenario, workload, wish.language, wish.preset, first, WINDOW))
 
 
 def rehearse() -> None:
@@ -89,21 +87,30 @@ def run_name(digest: str, language: str) -> str:
 
 
 def paint(
-    prepared: Prepared, scenario: Scenario, source: str, language: str, preset: str, first: int, count: int
+    prepared: Prepared, scenario: Scenario, workload: Workload, language: str, preset: str, first: int, count: int
 ) -> bytes:
     """The packed picture of the steps from `first` on."""
     last = min(first + count, prepared.history.timeline.num_steps)
-    return pack(stage(prepared, first, last, words(language), caption(scenario, source, language, preset)))
+    return pack(stage(prepared, first, last, words(language), caption(scenario, workload, language, preset)))
 
 
-def caption(scenario: Scenario, source: str, language: str, preset: str) -> Caption:
+def came_from(scenario: Scenario, workload: Workload, text: Text) -> str:
+    """Where the requests come from; a public trace's own words name those to thank."""
+    load = scenario.load
+    if load.source == "trace":
+        return text("shell.source", source=workload.source)
+    return text(f"shell.source_{load.source}", n=len(workload.requests), seed=str(load.seed))
+
+
+def caption(scenario: Scenario, workload: Workload, language: str, preset: str) -> Caption:
     """The footer of saved pictures."""
     text = translator(language)
     query = query_string(Place(scenario, preset, language=language))
+    times, load = text(f"shell.times.{scenario.hardware.step_time}"), came_from(scenario, workload, text)
     return Caption(
         title=text(f"presets.{preset}.title"),
-        scenario=f"vLLM 0.33.0 · {text(f'shell.times.{scenario.hardware.step_time}')} · {source}",
+        scenario=f"vLLM 0.33.0 · {times} · {load}",
         seed=text("shell.seed", seed=str(scenario.load.seed)),
-        link=f"?{query}&step={{step}}",
+        link=f"?{query}&step={{step}}&r={{id}}",
         file=preset,
     )

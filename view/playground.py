@@ -11,7 +11,7 @@ from sched.timeline import Timeline
 from view import session, shell
 from view.kpi import kpi
 from view.notices import end_text
-from view.paint import WINDOW, Wish, measure, paint, run_name, window_of
+from view.paint import WINDOW, Wish, came_from, measure, paint, run_name, window_of
 from view.player import player
 from view.player.export import standalone
 from view.player.words import words
@@ -75,12 +75,12 @@ def _help(text: Text, language: str) -> None:
 
 def _file(language: str, done: Run, place: Place, step: int) -> None:
     """Where the requests come from, and the picture as one file, which is made when the button is pressed."""
-    text = translator(language)
+    text, home = translator(language), st.context.url
     with st.container(horizontal=True, vertical_alignment="center", key="file"):
-        st.caption(_source(done, text))
+        st.caption(came_from(done.scenario, done.workload, text))
         st.download_button(
             text("shell.file"),
-            lambda: _standalone(language, done, place, step),
+            lambda: _standalone(language, done, place, step, home),
             file_name=f"{place.preset}.html",
             mime="text/html",
             on_click="ignore",
@@ -89,19 +89,11 @@ def _file(language: str, done: Run, place: Place, step: int) -> None:
         )
 
 
-def _source(done: Run, text: Text) -> str:
-    """Where the requests come from; a public trace's own words name those to thank."""
-    load, count = done.scenario.load, len(done.workload.requests)
-    if load.source == "trace":
-        return text("shell.source", source=done.workload.source)
-    return text(f"shell.source_{load.source}", n=count, seed=str(load.seed))
-
-
-def _standalone(language: str, done: Run, place: Place, step: int) -> str:
+def _standalone(language: str, done: Run, place: Place, step: int, home: str | None) -> str:
     first = max(0, min(step - FILE_STEPS // 3, done.timeline.num_steps - FILE_STEPS))
     payload = payload_of(done, language, place.preset, first, FILE_STEPS)
     title = translator(language)(f"presets.{place.preset}.title")
-    return standalone(payload, title=title, language=language, step=step, selected=place.selected)
+    return standalone(payload, title=title, language=language, step=step, selected=place.selected, home=home)
 
 
 @st.fragment(key="board")
@@ -196,7 +188,7 @@ def payload_of(done: Run, language: str, preset: str, first: int, count: int) ->
 
 def _paint(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
     prepared = keep(done, ("stage", language), lambda: measure(done.history, language, done.plan.digest))
-    return paint(prepared, done.scenario, done.workload.source, language, preset, first, count)
+    return paint(prepared, done.scenario, done.workload, language, preset, first, count)
 
 
 def name_of(done: Run, language: str) -> str:
@@ -229,7 +221,7 @@ def _lead(step: int) -> None:
 
 
 def _painted() -> None:
-    st.session_state["painted"] = st.session_state["address"]["painted"]
+    session.has_painted(st.session_state["address"]["painted"])
     session.catch_up(["tabs"])
 
 

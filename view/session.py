@@ -22,8 +22,12 @@ from view.text import LANGUAGES
 
 LAG = 0.7
 """For so long [s] a browser may still send the URL it had before the last change."""
+FILES = 3
+"""So many of a visitor's own files are kept, for going back."""
 LEFT = 20
 """So many addresses before the last are remembered."""
+CHOSEN = 10.0
+"""For so long [s] after a preset was chosen a browser may still show the controls of the one before."""
 ECHO = 2.0
 """For so long [s] after an arrival a browser may still send the values that the controls had before it."""
 
@@ -103,9 +107,19 @@ def is_echo(settings: Mapping[str, Any]) -> bool:
     return any(all(was.scenario.value(name) == value for name, value in settings.items()) for was in shown)
 
 
+def shows_another_preset() -> bool:
+    """Whether the browser has not painted the preset that was chosen last: its controls may be those before it.
+
+    What is moved there counts from their values, and with it the browser may send all the others again.
+    """
+    digest, chosen_at = st.session_state.get("awaited", ("", 0.0))
+    return bool(digest and painted()) and time.monotonic() - chosen_at < CHOSEN
+
+
 def _open(query: dict[str, str]) -> None:
     state = st.session_state
-    opened = decode(query)
+    opened = decode(query, state.get("traces", ()))
+    state.pop("awaited", None)
     if "place" in state:
         state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
     else:
@@ -199,6 +213,14 @@ def catch_up(parts: Sequence[str]) -> None:
     redraw(parts)
 
 
+def has_painted(name: str) -> None:
+    """Callback: the browser has painted the run of this name."""
+    state = st.session_state
+    state["painted"] = name
+    if name.startswith(state.get("awaited", ("", 0.0))[0]):
+        state.pop("awaited", None)
+
+
 def painted() -> str:
     """The name of the run that the browser said it has painted last; "" if none."""
     return str(st.session_state.get("painted") or "")
@@ -233,11 +255,20 @@ def choose_preset(name: str) -> None:
     st.session_state["notices"] = ()
     move(scenario=PRESETS[name].scenario, preset=name, step=None, selected=None)
     go_to(None)
+    digest = planned().digest
+    st.session_state["awaited"] = ("" if painted().startswith(digest) else digest, time.monotonic())
 
 
-def upload(trace: Trace | None) -> None:
-    """Remember the visitor's own file, in this session only."""
-    st.session_state["trace"] = trace
+def upload(name: str, trace: Trace) -> None:
+    """Remember the visitor's own file by the name that the scenario has for it, in this session only."""
+    before = [(one, kept) for one, kept in st.session_state.get("traces", {}).items() if one != name]
+    st.session_state["traces"] = dict([*before[1 - FILES :], (name, trace)])
+
+
+def own_trace(scenario: Scenario) -> Trace | None:
+    """The visitor's own file, if the scenario names it and it is at hand."""
+    kept: Mapping[str, Trace] = st.session_state.get("traces", {})
+    return kept.get(scenario.load.trace) if scenario.load.source == "trace" else None
 
 
 def planned() -> Plan:
@@ -260,7 +291,7 @@ def plan_error() -> InputError | None:
 
 
 def _plan(scenario: Scenario) -> Plan:
-    name, trace = scenario.load.trace, st.session_state.get("trace")
+    name, trace = scenario.load.trace, own_trace(scenario)
     if scenario.load.source == "trace" and name.startswith(UPLOAD) and trace is None:
         raise InputError("no_such_file", field="trace", value=name, limit="choose the file again")
     return plan(scenario, trace)

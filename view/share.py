@@ -8,7 +8,7 @@ and all other settings are is frozen for each version in links/, so that a link 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -114,15 +114,18 @@ def query_string(place: Place) -> str:
     return urlencode(encode(place))
 
 
-def decode(query: Mapping[str, str]) -> Opened:
-    """The place that a query leads to. It never raises: what cannot be read falls back and is named in a notice."""
+def decode(query: Mapping[str, str], own: Container[str] = ()) -> Opened:
+    """The place that a query leads to. It never raises: what cannot be read falls back and is named in a notice.
+
+    own: names of the visitor's own files that are at hand.
+    """
     notices: list[InputError] = []
     known = _version(query, notices)
     preset = query.get("preset", known.preset)
     if preset not in known.bases:
         notices.append(InputError("unknown_choice", field="preset", value=preset, limit=", ".join(known.bases)))
         preset = known.preset
-    changes = _changes(query, notices)
+    changes = _changes(query, own, notices)
     scenario = _apply(known.bases[preset], changes, notices)
     place = Place(
         scenario=scenario,
@@ -154,26 +157,26 @@ def _version(query: Mapping[str, str], notices: list[InputError]) -> Version:
         return version(CURRENT)
 
 
-def _changes(query: Mapping[str, str], notices: list[InputError]) -> dict[str, Any]:
+def _changes(query: Mapping[str, str], own: Container[str], notices: list[InputError]) -> dict[str, Any]:
     """The settings in a query, each within its own limits."""
     changes: dict[str, Any] = {}
     for name, text in query.items():
         if name in (*OWN, *PAGE) or (name not in SETTINGS and name.startswith(FOREIGN)):
             continue
         try:
-            changes[name] = _value(name, text)
+            changes[name] = _value(name, text, own)
         except InputError as error:
             notices.append(error)
     return changes
 
 
-def _value(name: str, text: str) -> Any:
-    """One setting's value. A name in a link never opens a file: only what is bundled can be asked for."""
+def _value(name: str, text: str, own: Container[str]) -> Any:
+    """One setting's value. A name in a link never opens a file: only what is bundled or at hand can be asked for."""
     value = read_value(name, text)
     check_value(SETTINGS[name][1], value)
     if name == "profile" and value not in PROFILES:
         raise InputError("unknown_choice", field=name, value=text, limit=", ".join(PROFILES))
-    if name == "trace" and value not in {one.name for one in bundled_traces()}:
+    if name == "trace" and value not in own and value not in {one.name for one in bundled_traces()}:
         if value.startswith(UPLOAD):
             raise InputError("no_such_file", field=name, value=text, limit="an uploaded file is in no link")
         raise InputError("unknown_choice", field=name, value=text, limit=", ".join(o.name for o in bundled_traces()))

@@ -12,10 +12,9 @@ from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
 from sched.remedies import MORE_KV
-from sched.scenario import Scenario, write_value
+from sched.scenario import write_value
 from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
 from sched.sweep_table import sweep_table
-from sched.traces import Trace
 from view import session
 from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
@@ -23,7 +22,7 @@ from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame
 from view.job import Job
 from view.notices import error_text
-from view.share import UPLOAD, Place, encode
+from view.share import Place, encode
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import chart, theme_of_browser
@@ -50,7 +49,7 @@ def _sweep(here: Frame) -> None:
     try:
         asked = asked_for(here.planned.scenario)
         controls(here.text, asked, here.planned.scenario)
-        planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, _trace(here.planned.scenario))
+        planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, session.own_trace(here.planned.scenario))
     except InputError as error:
         controls(here.text, None, here.planned.scenario)
         st.error(error_text(error, text))
@@ -73,13 +72,6 @@ def _warn(here: Frame, asked: Asked) -> None:
 
 def _head(words: str) -> str:
     return f'<h1 class="shell-verdict">{words}</h1>'
-
-
-def _trace(scenario: Scenario) -> Trace | None:
-    """The visitor's own file, if the scenario names it."""
-    load = scenario.load
-    own: Trace | None = st.session_state.get("trace")
-    return own if load.source == "trace" and load.trace.startswith(UPLOAD) else None
 
 
 # ---- the results ----------------------------------------------------------------------------------------------------

@@ -206,6 +206,23 @@ def test_ten_thousand_pasted_rows_are_refused_at_once(chromium: Browser, address
         expect(page.get_by_text("rows: has more rows")).to_have_count(0)
 
 
+@pytest.mark.parametrize(("language", "says"), [("ko", "5 MB보다 큰 파일"), ("en", "Files above 5 MB")])
+def test_a_file_that_is_too_large_is_refused_in_the_readers_language(
+    chromium: Browser, address: str, language: str, says: str
+) -> None:
+    link = f"{address}{SMALL}&source=trace&trace=azure_conv_2023&trace_max_rows=20&lang={language}"
+    with visit(chromium, link) as page:
+        told = page.get_by_text(says)
+        expect(told).to_be_hidden()
+        uploader = page.get_by_test_id("stFileUploader")
+        chosen = {"name": "big.csv", "mimeType": "text/csv", "buffer": b"x" * 5_100_000}
+        uploader.locator("input[type=file]").set_input_files(chosen)  # type: ignore[arg-type]
+        expect(told).to_be_visible()
+        uploader.get_by_text("big.csv").hover()
+        page.wait_for_timeout(500)
+        expect(page.get_by_text("File must be").filter(visible=True)).to_have_count(0)
+
+
 def test_curves_are_plotlys_to_the_letter(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}?v=1&preset=kv_runs_out&step=900&num_requests=150") as page:
         ours, theirs = page.evaluate(CURVES)
@@ -335,6 +352,23 @@ def test_the_file_plays_without_a_server(chromium: Browser, address: str, tmp_pa
         alone.goto(file.as_uri())
         alone.wait_for_selector(".sx .main-svg", timeout=LONG)
         assert step(alone) == 14
+        alone.close()
+
+
+def test_a_saved_file_leads_back_to_the_place_it_was_saved_at(chromium: Browser, address: str, tmp_path: Path) -> None:
+    with visit(chromium, f"{address}{SMALL}&num_gpu_blocks=17&step=20&r=1&lang=ko") as page:
+        until(page, lambda: step(page) == 20)
+        with page.expect_download(timeout=LONG) as waiting:
+            page.get_by_role("button", name="HTML로 저장").click()
+        file = tmp_path / "run.html"
+        waiting.value.save_as(file)
+        alone = page.context.new_page()
+        alone.goto(file.as_uri())
+        alone.wait_for_selector(".sx .main-svg", timeout=LONG)
+        link = "?v=1&preset=smallest_preemption&num_gpu_blocks=17&lang=ko&step=20"
+        assert alone.evaluate("__sx.fullLink()") == f"{address}{link}&r=1"
+        alone.evaluate("__sx.select(null)")
+        assert alone.evaluate("__sx.fullLink()") == address + link
         alone.close()
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from sched.bundled import bundled_traces
@@ -15,7 +17,7 @@ from sched.trace_text import MAX_UPLOAD_BYTES
 from sched.traces import read_trace
 from view import edits, session
 from view.controls.stops import STOPS
-from view.controls.widgets import area, number, pick, show_error, slide, title
+from view.controls.widgets import area, commit, number, pick, show_error, slide, title
 from view.notices import error_text
 from view.run import upload_name
 from view.share import UPLOAD
@@ -32,7 +34,7 @@ _catch = st.components.v2.component("paste_rows", js=_SCRIPT.read_text(encoding=
 def load(text: Text) -> None:
     """The few controls that matter most for the kind of load."""
     title("load_title", text)
-    pick("source", text)
+    pick("source", text, chosen=_choose_source)
     kind = session.place().scenario.load.source
     {"synthetic": _synthetic, "table": _table, "trace": _trace}[kind](text)
 
@@ -95,11 +97,12 @@ def _length(side: str, text: Text) -> None:
 
 def _table(text: Text) -> None:
     """The hand-made requests; each edit is taken over at once."""
-    rows = [row._asdict() for row in edits.draft("rows")] or [NEW_ROW._asdict()]
+    rows = [row._asdict() for row in edits.draft("rows")]
+    shown: Any = rows or {name: np.array([], type(value)) for name, value in NEW_ROW._asdict().items()}
     key = f"w.rows.{edits.count('rows')}"
     st.caption(text("controls.rows_title"))
     st.data_editor(
-        rows, key=key, num_rows="dynamic", hide_index=True, height=240, on_change=_edit_rows, args=(key, rows),
+        shown, key=key, num_rows="dynamic", hide_index=True, height=240, on_change=_edit_rows, args=(key, rows),
         column_config={
             name: st.column_config.NumberColumn(text(f"controls.rows_{name}"), required=True, default=default)
             for name, default in zip(COLUMNS, NEW_ROW, strict=True)
@@ -107,6 +110,15 @@ def _table(text: Text) -> None:
     )  # fmt: skip
     _catch(key="paste_rows", data={"most": MOST_PASTED}, height=1, on_refused_change=_refused_rows)
     show_error("rows", text)
+
+
+def _choose_source() -> None:
+    """Callback: what is made by hand begins with one request; a table without any is no load."""
+    chosen = st.session_state["w.source"]
+    if chosen == "table" and not edits.draft("rows"):
+        edits.change(source=chosen, rows=(NEW_ROW,))
+    else:
+        commit("source")
 
 
 def _refused_rows() -> None:
@@ -145,10 +157,14 @@ def _called(trace: str, text: Text) -> str:
 
 
 def _upload(text: Text) -> None:
-    st.file_uploader(
-        text("controls.upload"), key="w.upload", on_change=_read_upload, help=text("controls.upload_help"),
-        max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
-    )  # fmt: skip
+    with st.container(key="upload"):
+        st.file_uploader(
+            text("controls.upload"), key="w.upload", on_change=_read_upload, help=text("controls.upload_help"),
+            max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
+        )  # fmt: skip
+        words = f'--sx-choose:"{text("controls.upload_choose")}"'  # in place of Streamlit's own, see shell.css
+        st.html(f"<style>.st-key-upload{{{words}}}</style>")
+        st.html(f'<p class="shell-too-large" role="alert">{html.escape(text("controls.upload_too_large"))}</p>')
     problem = edits.error_of("upload")
     if problem is not None:
         st.error(error_text(problem, text))
@@ -162,7 +178,7 @@ def _read_upload() -> None:
         return
     data = file.getvalue()
     try:
-        session.upload(read_trace(data, file.name))
+        session.upload(upload_name(data), read_trace(data, file.name))
     except InputError as error:
         edits.refuse("upload", error)
         return

@@ -31,7 +31,7 @@ def slide(name: str, text: Text, stops: Sequence[float]) -> None:
         insort(options, value)
     st.select_slider(
         text(f"controls.{name}.label"), options, value, key=_seed(name), format_func=_number, help=_help(name, text),
-        on_change=_commit, args=(name,),
+        on_change=commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -42,19 +42,27 @@ def number(name: str, text: Text, step: float | None = None) -> None:
     kind: Callable[[Any], Any] = float if meta.get("real") else int
     st.number_input(
         text(f"controls.{name}.label"), kind(meta["low"]), kind(meta["high"]), key=_seed(name), help=_help(name, text),
-        step=step, on_change=_commit, args=(name,), value=edits.draft(name),
+        step=step, on_change=commit, args=(name,), value=edits.draft(name),
         format="%g" if meta.get("real") else None,
     )  # fmt: skip
     _below(name, text)
 
 
-def pick(name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None) -> None:
-    """A list to choose from; `called` says what an option is called if the strings do not."""
+def pick(
+    name: str, text: Text, options: Sequence[str] = (), called: Callable[[Any], str] | None = None,
+    chosen: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
+    """A list to choose from.
+
+    called: says what an option is called if the strings do not.
+    chosen: called when one was chosen, instead of taking it over.
+    """
     called = called or _namer(name, text)
     options, value = options or SETTINGS[name][1].metadata["options"], edits.draft(name)
     st.selectbox(
         text(f"controls.{name}.label"), options, options.index(value) if value in options else 0,
-        key=_say(_seed(name), called), format_func=called, help=_help(name, text), on_change=_commit, args=(name,),
+        key=_say(_seed(name), called), format_func=called, help=_help(name, text),
+        on_change=chosen or commit, args=() if chosen else (name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -64,7 +72,7 @@ def segment(name: str, text: Text, *, label: bool = True) -> None:
     st.segmented_control(
         text(f"controls.{name}.label"), SETTINGS[name][1].metadata["options"], key=_seed(name), required=True,
         default=edits.draft(name), format_func=_namer(name, text), help=_help(name, text) if label else None,
-        on_change=_commit, args=(name,), label_visibility="visible" if label else "collapsed", width="stretch",
+        on_change=commit, args=(name,), label_visibility="visible" if label else "collapsed", width="stretch",
     )  # fmt: skip
     _below(name, text)
 
@@ -73,7 +81,7 @@ def toggle(name: str, text: Text) -> None:
     """A switch."""
     st.toggle(
         text(f"controls.{name}.label"), edits.draft(name), key=_seed(name), help=_help(name, text),
-        on_change=_commit, args=(name,),
+        on_change=commit, args=(name,),
     )  # fmt: skip
     _below(name, text)
 
@@ -139,7 +147,8 @@ def _say(key: str, called: Callable[[Any], str]) -> str:
     return key
 
 
-def _commit(name: str) -> None:
+def commit(name: str) -> None:
+    """Callback: take over what a widget shows."""
     value, offered = st.session_state[f"w.{name}"], SETTINGS[name][1].metadata.get("options")
     if offered and value not in offered:  # what the option is called in the language that was left a moment ago
         return

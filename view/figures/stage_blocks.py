@@ -23,6 +23,8 @@ NULL, FREE, CACHED, OWNED_A, OWNED_B, RETURNED = 0, 1, 2, 3, 4, 13
 KIND = 4  # OWNED_B + Kind: prefill 5, recompute 6
 NEW, TAKEN = 7, 10  # + Kind: a block that came in this step; one that a victim had just given back
 NAMED_CELLS = 640  # a map of more cells has no room for names
+HELD_AT_ONCE = 20_000_000  # blocks times steps of which it is known at once who holds them
+AT_ONCE = 4_000_000  # cells worked on at once: a step of the largest pool has 4,194,304 blocks, a window 300 steps
 NAME_CELLS = 3  # free cells in a row that a name needs
 
 
@@ -67,10 +69,7 @@ def draw(
 ) -> tuple[ImageTrack, Area]:  # fmt: skip
     """The map's grid, its names and what a tap on it says."""
     last = first + len(rows.offsets) - 1
-    owner = window.owners(history, first, last)
-    states = _states(history, rows, victims, owner, first, last)
-    if scale.per_cell > 1:
-        owner, states = _gathered(owner, states, scale)
+    owner, states = _cells(history, rows, victims, first, last, scale)
     image = ImageTrack(
         x=f"x{MAP}", y=f"y{MAP}", rows=scale.grid[0], cols=scale.grid[1], cells=states, ids=owner,
         palette=palette(text), phone=scale.phone_grid, per_cell=scale.per_cell, gap=1.0,
@@ -85,29 +84,58 @@ def draw(
     return image, area
 
 
-def _states(history: History, rows: Rows, victims: Victims, owner: NDArray[np.int32], first: int, last: int) -> Cells:
-    """Per step and block an index into the palette."""
+def _cells(
+    history: History, rows: Rows, victims: Victims, first: int, last: int, scale: Scale
+) -> tuple[NDArray[np.int32], Cells]:
+    """Per step and cell who holds it and how it looks; of a large pool a few steps are worked out at a time."""
+    parts, count = [], max(1, HELD_AT_ONCE // history.timeline.cache.num_gpu_blocks)
+    for begin in range(first, last, count):
+        end = min(begin + count, last)
+        owner = window.owners(history, begin, end)
+        states = _states(history, rows, victims, owner, begin, end)
+        parts.append(_gathered(owner, states, scale) if scale.per_cell > 1 else (owner, states))
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([owner for owner, _ in parts]), np.concatenate([states for _, states in parts])
+
+
+def _states(
+    history: History, rows: Rows, victims: Victims, owner: NDArray[np.int32], first: int, last: int
+) -> Cells:  # fmt: skip
+    """Per step of [first, last) and block an index into the palette; rows and victims may be those of more steps."""
     timeline = history.timeline
+    low, high = np.searchsorted(rows.step, [first, last])
+    step, request, kind_of = rows.step[low:high], rows.request[low:high], rows.kind[low:high]
     of = np.zeros((last - first, len(timeline.requests.spec) + 1), np.uint8)  # state by owner; column 0 is nobody's
-    tint = np.where(rows.request % 2, OWNED_B, OWNED_A)  # by request, not row: it stays as the list moves up
-    of[rows.step - first, rows.request + 1] = np.where(rows.kind == 0, tint, KIND + rows.kind)
+    tint = np.where(request % 2, OWNED_B, OWNED_A)  # by request, not row: it stays as the list moves up
+    of[step - first, request + 1] = np.where(kind_of == 0, tint, KIND + kind_of)
     row = (np.arange(last - first, dtype=np.int32) * of.shape[1] + 1)[:, None]
-    states = of.reshape(-1).take(owner + row, mode="clip")  # of[step, owner + 1], three times as fast
+    states = np.empty(owner.shape, np.uint8)
+    for some in _pieces(owner):
+        states[some] = of.reshape(-1).take(owner[some] + row[some], mode="clip")  # of[step, owner + 1], 3× as fast
     kind = np.zeros_like(of)
-    kind[rows.step - first, rows.request + 1] = rows.kind
+    kind[step - first, request + 1] = kind_of
     frame, block = _new(history, first, last)
     states[frame, block] = NEW + kind[frame, owner[frame, block] + 1]
-    back_frame, back = _returned(history, victims, first)
+    back_frame, back = _returned(history, victims, first, last)
     taken = owner[back_frame, back]
     is_new = states[back_frame, back] >= NEW
     states[back_frame, back] = np.where(taken < 0, RETURNED, np.where(
         is_new, TAKEN + kind[back_frame, taken + 1], states[back_frame, back]))  # fmt: skip
-    free = (owner < 0) & (states != RETURNED)
-    states[free] = FREE
-    if timeline.cache.enable_prefix_caching:
-        states[free & window.hashed(history, first, last)] = CACHED
+    known = window.hashed(history, first, last) if timeline.cache.enable_prefix_caching else None
+    for some in _pieces(owner):
+        free = (owner[some] < 0) & (states[some] != RETURNED)
+        states[some][free] = FREE
+        if known is not None:
+            states[some][free & known[some]] = CACHED
     states[:, 0] = NULL
     return states
+
+
+def _pieces(owner: NDArray[np.int32]) -> list[slice]:
+    """The steps of a window, so many at once that what is worked out on the way stays small."""
+    size = max(1, AT_ONCE // owner.shape[1])
+    return [slice(begin, begin + size) for begin in range(0, len(owner), size)]
 
 
 def _new(history: History, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -117,11 +145,15 @@ def _new(history: History, first: int, last: int) -> tuple[NDArray[np.int64], ND
     return blocks.step[low:high].astype(np.int64) - first, blocks.block[low:high].astype(np.int64)
 
 
-def _returned(history: History, victims: Victims, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Frames and blocks of what victims gave back."""
+def _returned(
+    history: History, victims: Victims, first: int, last: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Frames and blocks of what victims gave back in the steps [first, last)."""
     table = history.timeline.preemptions
     frames, blocks = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for step, request in zip(table.step[victims.table].tolist(), table.request[victims.table].tolist(), strict=True):
+        if not first <= step < last:
+            continue
         held = history.block_ids(step - 1, request)
         frames.append(np.full(len(held), step - first))
         blocks.append(held.astype(np.int64))
@@ -129,6 +161,12 @@ def _returned(history: History, victims: Victims, first: int) -> tuple[NDArray[n
 
 
 def _gathered(owner: NDArray[np.int32], states: Cells, scale: Scale) -> tuple[NDArray[np.int32], Cells]:
+    """Several blocks to a cell, in all steps of a window."""
+    parts = [_gather(owner[some], states[some], scale) for some in _pieces(owner)]
+    return np.concatenate([who for who, _ in parts]), np.concatenate([many for _, many in parts])
+
+
+def _gather(owner: NDArray[np.int32], states: Cells, scale: Scale) -> tuple[NDArray[np.int32], Cells]:
     """Several blocks to a cell: it shows the one in its middle, unless one of them is new or just came back."""
     spare = scale.cells * scale.per_cell - states.shape[1]
     shape = (len(states), scale.cells, scale.per_cell)

@@ -15,6 +15,7 @@ from view.lesson import visit as visits
 from view.lesson.controls import controls
 from view.lesson.here import Here
 from view.lesson.words import words
+from view.paint import came_from
 from view.player import player
 from view.player.component import Mode
 from view.player.export import standalone
@@ -116,7 +117,7 @@ def _caption(here: Here, done: Run) -> Caption:
     label = f" · {here.plain(f'moments.{visit.moment}.label')}" if known else ""
     return Caption(
         title=here.plain("title") + label,
-        scenario=f"vLLM 0.33.0 · {times} · {done.workload.source}",
+        scenario=f"vLLM 0.33.0 · {times} · {came_from(done.scenario, done.workload, text)}",
         seed=text("shell.seed", seed=str(done.scenario.load.seed)),
         link=link,
         file=here.lesson.name,
@@ -128,7 +129,7 @@ def file(here: Here) -> str:
     step = step_of(here)
     first = max(0, min(step - FILE_STEPS // 3, here.played.timeline.num_steps - FILE_STEPS))
     packed = payload(here, first, FILE_STEPS)
-    return standalone(packed, title=here.plain("title"), language=here.language, step=step)
+    return standalone(packed, title=here.plain("title"), language=here.language, step=step, home=st.context.url)
 
 
 def _first_step(here: Here, step: int) -> int:

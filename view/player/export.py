@@ -27,15 +27,21 @@ def _plotly() -> str:
     return base64.b64encode(zlib.compress(PLOTLY_SOURCE.read_bytes(), 9)).decode()
 
 
-def standalone(payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None) -> str:
+def standalone(
+    payload: bytes, *, title: str, language: str = "en", step: int = 0, selected: int | None = None,
+    home: str | None = None,
+) -> str:  # fmt: skip
     """The whole page as text, 2.2 MB and the picture. It starts paused at `step` and asks no server for anything.
 
     Pack the whole run, or the part that should be shown, into the payload: a file cannot fetch another window.
+    home: the address of the page that it is a picture of; the file's links lead there.
     """
+    at = f' data-home="{html.escape(home)}"' if home else ""
     data = base64.b64encode(envelope(payload, ("file", step), selected)).decode()
     return "".join(
         (
-            f'<!doctype html><html lang="{html.escape(language)}"><head><meta charset="utf-8">',
+            f'<!doctype html><html lang="{html.escape(language)}"{at}>',
+            '<head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
             '<link rel="icon" href="data:,">',
             f"<title>{html.escape(title)}</title><style>{_page()}{source.css()}</style></head><body>",

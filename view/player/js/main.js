@@ -381,8 +381,9 @@ export class Player {
   }
 
   fullLink() {
-    const text = this.h.caption.link.replace("{step}", this.t).replace("{id}", this.selected ?? "");
-    return text && String(new URL(text, document.baseURI));
+    const link = this.h.caption.link.replace("{step}", this.t);
+    const text = this.selected === null ? link.replace("&r={id}", "") : link.replace("{id}", this.selected);
+    return text && String(new URL(text, document.documentElement.dataset.home || document.baseURI));  // a file knows where it is from
   }
 
   async copyLink() {
