@@ -310,12 +310,24 @@ def test_rolling_percentiles_are_numpys_over_the_recent_past() -> None:
     assert checked > 5
 
 
-def test_a_large_pool_needs_little_memory_beside_the_map_itself() -> None:
-    scenario = PRESETS["kv_runs_out"].scenario.replace(num_gpu_blocks=131_072, num_requests=30)
+def test_a_large_pool_needs_little_memory() -> None:
+    scenario = PRESETS["kv_runs_out"].scenario.replace(num_gpu_blocks=1_048_576, num_requests=30)
     workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
     prepared = measure(History(simulate(scenario, workload)), "en", "")
     tracemalloc.start()
     paint(prepared, scenario, workload, "en", "kv_runs_out", 0, 300)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 9 * 300 * 131_072, "bytes a step and block; it was 17, and 20 GB for the largest pool"
+    assert peak < 500_000_000, "not 5 GB: a few steps are worked out at a time"
+
+
+@pytest.mark.parametrize("name", ["kv_runs_out", "prefix_eviction"])
+def test_a_map_worked_out_a_few_steps_at_a_time_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = PRESETS[name].scenario
+    timeline = simulate(scenario)
+    pictures = []
+    for held_at_once in (stage_blocks.HELD_AT_ONCE, 7 * scenario.cache.num_gpu_blocks):
+        monkeypatch.setattr(stage_blocks, "HELD_AT_ONCE", held_at_once)
+        prepared = measure(History(timeline), "en", "")
+        pictures.append([paint(prepared, scenario, "", "en", name, first, 300) for first in (0, 600)])
+    assert pictures[0] == pictures[1]
