@@ -66,6 +66,12 @@ def sound(app: AppTest) -> AppTest:
     return app
 
 
+def growing(app: AppTest) -> list[dict[str, Any]]:
+    """The figures of the sweep page, which are drawn into the same place again and again."""
+    parts = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("growing_charts")]
+    return [json.loads(chart["spec"]) for part in parts for chart in json.loads(part.json)["charts"]]
+
+
 def said(app: AppTest) -> str:
     return "\n".join([*(str(one.proto.body) for one in app.get("html")), *(one.value for one in app.caption)])
 
@@ -78,12 +84,12 @@ def test_a_sweep_says_where_it_turns(language: str, words: str) -> None:
     app = opened("sweep", lang=language, values="2,8,16", seeds="1")
     assert words in said(app) and "max_num_seqs" in said(app)
     assert len(app.session_state["sweep.job"][1].items) == 3
-    assert len(app.get("plotly_chart")) == 6
+    assert len(growing(app)) == 6
 
 
 def test_two_knobs_make_a_map() -> None:
     app = opened("sweep", lang="en", values="2,8", knob2="watermark", values2="0,0.1", seeds="1")
-    assert len(app.get("plotly_chart")) == 1 and "is best at max_num_seqs" in said(app)
+    assert len(growing(app)) == 1 and "is best at max_num_seqs" in said(app)
 
 
 def test_a_large_sweep_waits_for_its_button() -> None:
@@ -95,7 +101,7 @@ def test_a_large_sweep_waits_for_its_button() -> None:
 
 def test_charts_stand_ready_before_a_large_sweep_is_begun() -> None:
     app = opened("sweep", lang="en", values=",".join(map(str, range(1, 41))), seeds="3")
-    assert app.button(key="sweep.run") and len(app.get("plotly_chart")) == 6
+    assert app.button(key="sweep.run") and len(growing(app)) == 6
     assert "sweep.job" not in app.session_state and "How" not in said(app)
 
 
@@ -177,7 +183,7 @@ def test_a_value_that_cannot_be_does_not_begin_the_sweep_anew(knob: str, values:
 def test_values_typed_in_any_order_make_one_curve() -> None:
     app = opened("sweep", lang="en", values="16,-1,2,8", seeds="1")
     assert app.text_input(key="sweep.values").value == "-1,2,8,16"
-    spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+    spec = growing(app)[0]
     assert spec["data"][0]["x"] == [2, 8, 16] == spec["layout"]["xaxis"]["tickvals"]
 
 

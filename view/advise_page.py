@@ -26,7 +26,7 @@ from view.job import Job, workers
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
 from view.targets import targets_words
-from view.text import Text
+from view.text import Text, within
 from view.verdict import verdict_words
 
 LOOK = 0.4
@@ -133,7 +133,7 @@ def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") 
     own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
     own = "knob" if own == "knobs" and len(advice.trials) == 1 else own
     scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
-    parts = {**advice.finding.parts, "goal": _within(advice.goal, text), "unit": unit}
+    parts = {**advice.finding.parts, "goal": within(text(f"advise.goal.{advice.goal}")), "unit": unit}
     parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
     words = text(f"advise.finding.{own}", **parts)
     if own == "room" and unknown:
@@ -194,14 +194,10 @@ def cost(trial: Trial, text: Text) -> str:
     if remedy.blocks:
         parts.append(text("advise.cost.blocks", n=remedy.blocks))
     if trial.worse:
-        parts.append(text("advise.cost.worse", names=", ".join(_within(name, text) for name in trial.worse)))
+        parts.append(
+            text("advise.cost.worse", names=", ".join(within(text(f"advise.goal.{name}")) for name in trial.worse))
+        )
     return " ".join(parts)
-
-
-def _within(goal: str, text: Text) -> str:
-    """A goal's name within a sentence: a word begins small there, an abbreviation does not."""
-    name = text(f"advise.goal.{goal}")
-    return name if name[:2].isupper() else name[:1].lower() + name[1:]
 
 
 def _shown_gain(goal: str, trial: Trial) -> str:

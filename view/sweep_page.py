@@ -21,14 +21,15 @@ from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
 from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame
+from view.growing import growing
 from view.job import Job
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
-from view.tabs.here import chart, theme_of_browser
+from view.tabs.here import theme_of_browser
 from view.targets import targets_words
-from view.text import Text
+from view.text import Text, within
 
 LOOK, FIRST_LOOK = 0.4, 0.5
 """How often a page looks at a sweep that is under way, and how long it waits for its first point [s]."""
@@ -170,7 +171,7 @@ def _headline(
         value = _shown(measure, found[top].mean(measure), text)
         return html.escape(text("sweep.turn.map", measure=name, at=at, value=value))
     here, beyond = found[turned.place], found[turned.beyond]
-    parts = {"measure": name, "knob": knob, "at": write_value(knob, here.values[0]),
+    parts = {"measure": name, "inside": within(name), "knob": knob, "at": write_value(knob, here.values[0]),
              "beyond": write_value(knob, beyond.values[0]), "fallen": _shown(measure, beyond.mean(measure), text),
              "value": _shown(measure, turned.value, text),
              "first": _shown(measure, turned.first, text), "last": _shown(measure, turned.last, text)}  # fmt: skip
@@ -188,25 +189,14 @@ def _charts(
 ) -> int | None:  # fmt: skip
     """The curves, or the map; the point that was clicked."""
     text, theme = here.text, theme_of_browser()
-    clicked: list[int] = []
     if len(planned.axes) == 2:
         spec = sweep_map(planned.axes, found, measure, best(found, measure), text, theme)
-        chart(spec, "sweep.map", text("sweep.title"), clicked.append)
-        return _picked("sweep.map")
-    columns = [box for _ in range(2) for box in st.columns(3, gap="medium")]
-    for box, (name, lines) in zip(columns, CHARTS, strict=True):
+        return growing([(spec, text("sweep.title"))], "sweep_map")
+    figures = []
+    for name, lines in CHARTS:
         mine = turned if turned is not None and any(line.measure == measure for line in lines) else None
-        with box:
-            spec = sweep_curve(name, lines, found, mine, text, theme)
-            chart(spec, f"sweep.chart.{name}", text(f"sweep.chart.{name}"), clicked.append)
-    return next((at for name, _ in CHARTS if (at := _picked(f"sweep.chart.{name}")) is not None), None)
-
-
-def _picked(key: str) -> int | None:
-    """The row whose point was clicked in a chart."""
-    points = st.session_state.get(key, {}).get("selection", {}).get("points", [])
-    data = points[0].get("customdata") if points else None
-    return int(data[0]) if data else None
+        figures.append((sweep_curve(name, lines, found, mine, text, theme), text(f"sweep.chart.{name}")))
+    return growing(figures, "sweep_charts", columns=3)
 
 
 def _open(here: Frame, planned: Sweep, row: int) -> None:

@@ -2,7 +2,8 @@
 import {decode, fingerprint, openEnvelope} from "./wire.js";
 import {isDark, resolver, SYSTEM_DARK} from "./theme.js";
 import {arrays, gridSize} from "./frame.js";
-import {Figure, loadPlotly} from "./figure.js";
+import {Figure} from "./figure.js";
+import {loadPlotly} from "./plotly.js";
 import {Grid} from "./grid.js";
 import {plainText, Slots} from "./slots.js";
 import {Dock, fillIn, SPEEDS, upTo} from "./dock.js";
