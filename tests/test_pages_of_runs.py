@@ -404,6 +404,32 @@ def test_every_ready_pair_opens_and_says_where_it_parts(name: str, language: str
     assert told in said(app)
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "have the same priority (0)"), ("ko", "우선순위가 모두 같고(0)")]
+)
+def test_a_policy_that_changes_nothing_says_that_all_are_equal_and_can_give_them_two(language: str, words: str) -> None:
+    app = opened("compare", lang=language, twin="policy=priority", num_requests="60")
+    assert words in said(app)
+    done(app.button(key="compare.two").click())
+    found = {kind.priority for kind in app.session_state["place"].scenario.load.classes}
+    assert found == {0, 10} and words not in said(app)
+    assert all(one.key != "compare.two" for one in app.button)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "really another one"), ("ko", "실제로 다른 첫 결정")])
+def test_a_shift_in_time_is_not_called_another_decision(language: str, words: str) -> None:
+    assert words in said(opened("compare", lang=language, twin="gpu=L4", num_requests="60"))
+
+
+def test_an_order_that_doubles_goodput_says_so_in_the_headline_and_small_within_the_sentence() -> None:
+    app = opened("compare", lang="en", preset="chat_against_batch", twin="policy=priority", num_requests="200")
+    headline = re.search(r"<h1[^>]*>(.*?)</h1>", said(app).rpartition("<h1")[1] + said(app).rpartition("<h1")[2])
+    assert headline is not None and "throughput the same" in headline[1] and "goodput +" in headline[1]
+    trap = {"preset": "first_chunk_trap", "scheduler_reserve_full_isl": "true", "num_requests": "12"}
+    worse = said(opened("compare", lang="en", twin="scheduler_reserve_full_isl=false", **trap))
+    assert "is worse: " in worse and not re.search(r"is worse: [^<]*(Throughput|Goodput|Preemptions)", worse)
+
+
 def test_what_lies_under_both_pictures_follows_when_they_are_painted() -> None:
     app = opened("compare", lang="en")
     before = app.session_state["compare.under"]

@@ -17,7 +17,7 @@ from sched.measures import GOALS, MEASURES
 from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
 from sched.traces import Trace
-from view import session
+from view import page_query, session
 from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
 from view.controls.sidebar import sidebar
@@ -48,7 +48,7 @@ def _advice(here: Frame) -> None:
     head = st.empty()  # in the same place while it is tried and when it is known
     head.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
     paste(text)
-    asked = st.query_params.get("goal", GOALS[0])
+    asked = page_query.current().get("goal", GOALS[0])
     goal = asked if asked in GOALS else GOALS[0]
     _goal(goal, text)
     if asked != goal:
@@ -68,7 +68,7 @@ def _goal(goal: str, text: Text) -> None:
 
 
 def _choose() -> None:
-    st.query_params["goal"] = st.session_state["advise.goal"]
+    page_query.put({"goal": st.session_state["advise.goal"]})
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------

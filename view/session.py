@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from sched.errors import InputError
 from sched.presets import DEFAULT_PRESET, PRESETS
 from sched.scenario import Scenario
 from sched.traces import Trace
+from view import page_query
 from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
@@ -38,17 +38,12 @@ def open_page() -> None:
         state["arrived"] = True
     else:
         _acknowledge(query)
-        state["arrived"] = not _is_here(query) and (_walked() or not (edited or _is_late(query)))
+        state["arrived"] = not _is_here(query) and (page_query.walked() or not (edited or _is_late(query)))
     if state["arrived"]:
         _open(query)
     elif edited:
         write()
-
-
-def _walked() -> bool:
-    """Whether the browser says that it went back or forward; it does not if it also sent something else."""
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    page_query.settle(arrived=state["arrived"])
 
 
 def leave() -> None:
@@ -58,7 +53,8 @@ def leave() -> None:
 
 def _is_late(query: Mapping[str, str]) -> bool:
     """Whether a query is what the address was before the last changes: the browser may not have changed it yet."""
-    return time.monotonic() - st.session_state["left_at"] < LAG and _was_here(query)
+    soon = time.monotonic() - st.session_state["left_at"] < LAG or page_query.asked_lately()
+    return soon and _was_here(query)
 
 
 def _was_here(query: Mapping[str, str]) -> bool:

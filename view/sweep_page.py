@@ -31,9 +31,12 @@ from view.tabs.here import theme_of_browser
 from view.targets import targets_words
 from view.text import Text, within
 
-LOOK, FIRST_LOOK = 0.4, 0.5
-"""How often a page looks at a sweep that is under way, and how long it waits for its first point [s]."""
-GROWTH, STILL = 1.25, 2.0
+LOOK, FIRST_LOOK = 0.8, 0.5
+"""How often a page looks at a sweep that is under way, and how long it waits for its first point [s].
+
+A look costs the browser as much as a run costs a core, and they may share the cores.
+"""
+GROWTH, STILL = 1.25, 3.0
 """The charts are drawn anew when so many times as many runs are done, or after so long [s]."""
 
 
