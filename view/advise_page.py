@@ -11,9 +11,11 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from sched.advise import Advice, Numbers, Trial, advise_stepwise
+from sched.advise import Advice, Trial, advise_stepwise
 from sched.errors import InputError
+from sched.matched_pool import matched_pool
 from sched.measures import GOALS, MEASURES
+from sched.over_seeds import Numbers, Spread
 from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
 from sched.traces import Trace
@@ -147,7 +149,9 @@ def _table(here: Frame, advice: Advice) -> None:
     """The remedies by kind, each with a way into the Playground."""
     text = here.text
     was = html.escape(text("advise.as_it_is"))
-    st.html(_row(text(f"advise.goal.{advice.goal}"), was, "", list(_cells(advice.before)), head=_heads(text)))
+    st.html(
+        _row(text(f"advise.goal.{advice.goal}"), was, "", list(_cells(advice.before, advice.spread)), head=_heads(text))
+    )
     for kind in KINDS:
         trials = [trial for trial in advice.trials if trial.remedy.kind == kind]
         if trials:
@@ -167,7 +171,7 @@ def _remedy(here: Frame, goal: str, trial: Trial) -> None:
         if remedy.kind == "order" and goal in ("ttft_p99", "goodput"):
             why = f"{text('advise.urgent')} {why}"
         flag, words = f"<code>{html.escape(remedy.flag)}</code>", f"{why} {cost(trial, text)}".strip()
-        st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after))))
+        st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after, trial.spread))))
         with st.container(horizontal=True, gap="small", key=f"advise_links_{remedy.knob}"):
             _links(here, goal, remedy)
 
@@ -180,9 +184,25 @@ def _links(here: Frame, goal: str, remedy: Remedy) -> None:
     now = encode(Place(scenario, place.preset, language=place.language))
     twin = write_changes(remedy.changes)
     st.page_link("pages/13_compare.py", label=text("advise.compare"), query_params=now | {"twin": twin})
-    if set(remedy.changes) == {remedy.knob}:  # a sweep turns the knob alone, and the pool would stay as it was typed
-        query = now | {"knob": remedy.knob, "measure": goal}
-        st.page_link("pages/14_sweep.py", label=text("advise.sweep", knob=remedy.knob), query_params=query)
+    curve, name = _curve_of(scenario, remedy)
+    if curve is not None:
+        query = encode(Place(curve, place.preset, language=place.language)) | {"knob": remedy.knob, "measure": goal}
+        st.page_link("pages/14_sweep.py", label=text(f"advise.{name}", knob=remedy.knob), query_params=query)
+
+
+def _curve_of(scenario: Scenario, remedy: Remedy) -> tuple[Scenario | None, str]:
+    """Whose knob to turn for the whole curve, and what the link is called; None if it cannot be turned.
+
+    A sweep turns one knob alone. Where the number of KV blocks would have to move with it, it must follow from the
+    hardware: typed in, it would stay.
+    """
+    if set(remedy.changes) == {remedy.knob}:
+        return scenario, "sweep"
+    own = remedy.knob == "gpu_memory_utilization"  # the curve starts where the share is now
+    try:
+        return scenario.replace(pool="hardware") if own else matched_pool(scenario), "sweep_hardware"
+    except InputError:
+        return None, ""
 
 
 def cost(trial: Trial, text: Text) -> str:
@@ -208,21 +228,26 @@ def _shown_gain(goal: str, trial: Trial) -> str:
     return f"{trial.gain if MEASURES[of].more_is_better else -trial.gain:+.0%}".replace("-", "−")
 
 
-def _cells(numbers: Numbers) -> Iterator[tuple[str, str]]:
-    """Each number, with its class."""
+def _cells(numbers: Numbers, spread: Spread) -> Iterator[tuple[str, str, str]]:
+    """Each number, its range over the seeds (where they differ), and its class."""
     for name, scale in COLUMNS:
-        value = numbers[name] * scale
-        whole = abs(value) >= 100 or name == "preemptions"
-        shown = "–" if math.isnan(value) else f"{value:,.0f}" if whole else f"{value:.2f}"
-        yield shown, "bad" if name == "preemptions" and value >= 0.5 else ""
+        value, ends = numbers[name] * scale, [_written(name, end * scale) for end in spread[name]]
+        between = "–".join(ends) if ends[0] != ends[1] else ""
+        yield _written(name, value), between, "bad" if name == "preemptions" and value >= 0.5 else ""
 
 
-def _row(gain: str, what: str, words: str, cells: list[tuple[str, str]], head: list[str] | None = None) -> str:
+def _written(name: str, value: float) -> str:
+    whole = abs(value) >= 100 or name == "preemptions"
+    return "–" if math.isnan(value) else f"{value:,.0f}" if whole else f"{value:.2f}"
+
+
+def _row(gain: str, what: str, words: str, cells: list[tuple[str, str, str]], head: list[str] | None = None) -> str:
     """One row; `what` is HTML. With a head, the gain's place holds what the gains are of."""
     names = head or [""] * len(cells)
     boxes = "".join(
-        f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}</div>'
-        for name, (value, kind) in zip(names, cells, strict=True)
+        f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}'
+        f"{f'<em>{html.escape(between)}</em>' if between else ''}</div>"
+        for name, (value, between, kind) in zip(names, cells, strict=True)
     )
     return (
         f'<div class="advise-row{" head" if head else ""}"><b>{html.escape(gain)}</b><div class="what">{what}'

@@ -10,6 +10,7 @@ import streamlit as st
 
 from sched.decisions import Decision
 from sched.errors import InputError
+from sched.missed import hinge, missed
 from sched.parting import Parting
 from sched.twin import Difference, Score, Twin, score, size
 from view import session
@@ -22,6 +23,7 @@ from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import scaled, unit_behind
 from view.frame import frame
 from view.notices import end_text, error_text
+from view.targets import hinge_words
 from view.text import Text, within
 
 SHOWN = (
@@ -79,6 +81,9 @@ def picture() -> None:
     two_priorities_button(pair, asked, text)
     heading(text("compare.side.right"), text("compare.large"), names[1])
     st.html(_numbers(pair.found, text))
+    depends = hinge_line(pair, text)
+    if depends:
+        st.caption(depends)
     stages(pair, names, by)
 
 
@@ -156,6 +161,16 @@ def decision_words(one: Decision | None, text: Text) -> str:
     return text("compare.decides.nothing") if one is None else text(
         f"compare.decides.{one.kind}", name=one.name, step=one.step
     )  # fmt: skip
+
+
+def hinge_line(pair: Pair, text: Text) -> str:
+    """Why goodput differs, if it is one target that many requests miss on one side and few on the other."""
+    targets = pair.runs[0].scenario.targets
+    found = hinge([missed(run.each, targets) for run in pair.runs])
+    if found is None:
+        return ""
+    sides = [text("compare.side.left"), text("compare.side.right")]
+    return hinge_words(found, targets, sides[found.few], sides[found.many], text)
 
 
 @cache

@@ -137,14 +137,14 @@ def _ready(left: Scenario, asked: Asked | None, text: Text) -> None:
 def _choose() -> None:
     """Callback: a ready pair takes the place of the scenario and of the change."""
     name = st.session_state["compare.ready"]
-    if name is None:
+    if name is None or page_query.is_echo("compare.ready"):
         return
     ready: Ready = READY[name]
     own_scenario.keep(ready.scenario)
     session.choose_preset(ready.preset)
     session.move(scenario=ready.scenario, step=None)
     session.write()
-    page_query.put({"twin": write_changes(ready.right), "fork": None})
+    page_query.replace({"twin": write_changes(ready.right), "fork": None}, "compare.")
     st.session_state["behind"] = True  # the sidebar follows when the picture is painted
 
 
@@ -184,6 +184,8 @@ def _value(name: str, changes: dict[str, Any], text: Text) -> None:
 
 def _put_knob(left: Scenario) -> None:
     """Callback: another knob, at first with a value that differs."""
+    if page_query.is_echo("compare.knob"):
+        return
     name = st.session_state["compare.knob"]
     page_query.put({"twin": f"{name}={write_value(name, other_value(name, left))}"})
 
@@ -205,6 +207,8 @@ def other_value(name: str, left: Scenario) -> Any:
 
 def _put_value(name: str, key: str) -> None:
     """Callback: the knob's value; what cannot be read is refused when the page reads the address."""
+    if page_query.is_echo(key):
+        return
     twin = page_query.current().get("twin", "")
     page_query.put({"twin": changed_last(twin, name, st.session_state[key])})
 
@@ -235,6 +239,8 @@ def _from_step(now: str | None, text: Text) -> None:
 
 
 def _put_fork() -> None:
+    if page_query.is_echo("compare.fork"):
+        return
     step = st.session_state["compare.fork"]
     page_query.put({"fork": None if step is None else str(step)})
 

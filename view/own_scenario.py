@@ -43,7 +43,7 @@ def _back() -> None:
     """Callback: the visitor's own scenario, and what was asked of this page then."""
     state = st.session_state
     kept: Own = state.pop("own.kept")
-    session.forget()
-    session.move(scenario=kept.place.scenario, preset=kept.place.preset, step=kept.place.step)
+    session.choose_preset(kept.place.preset)
+    session.move(scenario=kept.place.scenario, step=kept.place.step)
     session.go_to(kept.place.step)
-    page_query.put({name: kept.query.get(name) for name in PAGE})
+    page_query.replace({name: kept.query.get(name) for name in PAGE}, ("sweep.", "compare."))

@@ -16,6 +16,8 @@ from view.share import PAGE
 
 LATE = 4.0
 """For so long [s] after a change a browser may still send the address that it had before."""
+ECHO = 3.0
+"""For so long [s] after something else was asked for altogether, a browser may still send what the controls showed."""
 MOST_LEFT = 10
 
 
@@ -37,7 +39,26 @@ def put(changes: Mapping[str, str | None]) -> None:
     own = {name: text for name, text in {**before, **changes}.items() if text is not None}
     state["page.left"] = (*state.get("page.left", ())[-MOST_LEFT:], before)
     state["page.own"], state["page.at"], state["page.of"] = own, time.monotonic(), _page()
+    state["page.put"] = True
     _write(own)
+
+
+def replace(changes: Mapping[str, str | None], controls: str | tuple[str, ...]) -> None:
+    """Callback: ask for something else altogether; what the page's controls show then is soon nobody's wish any more.
+
+    controls: what the keys of the page's controls begin with.
+    """
+    state = st.session_state
+    shown = {key: state[key] for key in state if str(key).startswith(controls)}
+    state["page.shown"] = (*state.get("page.shown", ())[-MOST_LEFT:], (time.monotonic(), shown))
+    put(changes)
+
+
+def is_echo(key: str) -> bool:
+    """Whether a control, soon after something else was asked for, only says again what it showed before."""
+    begin = time.monotonic() - ECHO
+    shown = [was for at, was in st.session_state.get("page.shown", ()) if at > begin]
+    return any(key in was and was[key] == st.session_state[key] for was in shown)
 
 
 def asked_lately() -> bool:
@@ -50,6 +71,8 @@ def asked_lately() -> bool:
 def settle(*, arrived: bool) -> None:
     """When a page begins: put back what the browser sent too late; forget all of it once another address is opened."""
     state, sent = st.session_state, _sent()
+    if state.pop("page.put", False):
+        return  # just written here: the browser has not spoken yet
     if arrived or sent == state.get("page.own"):
         state["page.left"] = ()
     elif _is_late(sent):

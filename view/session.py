@@ -24,8 +24,9 @@ LAG = 0.7
 """For so long [s] a browser may still send the URL it had before the last change."""
 LEFT = 20
 """So many addresses before the last are remembered."""
-ECHO = 2.0
-"""For so long [s] after an arrival a browser may still send the values that the controls had before it."""
+ECHO = 3.0
+"""For so long [s] after an arrival, or another scenario altogether, a browser may still send the values that the
+controls had before it."""
 
 
 def open_page() -> None:
@@ -103,14 +104,20 @@ def _open(query: dict[str, str]) -> None:
     state = st.session_state
     opened = decode(query)
     if "place" in state:
-        state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
+        _remember_shown()
     else:
-        state["shown"] = ()  # places that were left by back, forward or a link, with the time
+        state["shown"] = ()  # places that were left by back, forward, a link or a preset, with the time
     state["place"], state["notices"] = opened.place, opened.notices
     state["link"], state["left_at"] = query, 0.0
     state["left"] = ()  # addresses that changes have left, as far as the browser may still have them
     forget()
     go_to(opened.place.step)
+
+
+def _remember_shown() -> None:
+    """The controls show the present place; soon they show another, and until then the browser may send what they do."""
+    state = st.session_state
+    state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
 
 
 def write() -> None:
@@ -226,6 +233,7 @@ def choose_language(chosen: str) -> None:
 def choose_preset(name: str) -> None:
     """Callback: start from a preset, at its moment."""
     forget()
+    _remember_shown()
     st.session_state["notices"] = ()
     move(scenario=PRESETS[name].scenario, preset=name, step=None, selected=None)
     go_to(None)

@@ -99,7 +99,7 @@ def _asks(question: Question) -> Asked:
 def _ask() -> None:
     """Callback: a ready question takes the place of the scenario and of all controls."""
     name = st.session_state["sweep.question"]
-    if name is None:
+    if name is None or page_query.is_echo("sweep.question"):
         return
     question = QUESTIONS[name]
     own_scenario.keep(question.scenario)
@@ -110,7 +110,7 @@ def _ask() -> None:
         end = str(place + 1) if place else ""
         asks[f"knob{end}"] = axis.name
         asks[f"values{end}"] = ",".join(write_value(axis.name, value) for value in axis.values)
-    page_query.put({**asks, "seeds": str(question.seeds), "measure": question.measure})
+    page_query.replace({**asks, "seeds": str(question.seeds), "measure": question.measure}, "sweep.")
 
 
 def _names() -> tuple[str, ...]:
@@ -142,4 +142,5 @@ def _typed(name: str, now: str, text: Text) -> None:
 
 def _put(name: str, key: str, drops: str) -> None:
     """Callback: write a control into the address; another knob brings its own values."""
-    page_query.put({name: st.session_state[key], **({drops: None} if drops else {})})
+    if not page_query.is_echo(key):
+        page_query.put({name: st.session_state[key], **({drops: None} if drops else {})})

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
+from sched.missed import hinge
 from sched.remedies import MORE_KV
 from sched.scenario import Scenario, write_value
 from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
@@ -28,7 +29,7 @@ from view.share import UPLOAD, Place, encode
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import theme_of_browser
-from view.targets import targets_words
+from view.targets import hinge_words, targets_words
 from view.text import Text, within
 
 LOOK, FIRST_LOOK = 0.8, 0.5
@@ -218,6 +219,9 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         assert row.refused is not None
         values = ", ".join(str(value) for value in row.values)
         st.caption(f"{values}: {error_text(row.refused, text)}")
+    depends = _hinge(here, planned, found)
+    if depends:
+        st.markdown(depends)
     left, right = st.columns([5, 1], vertical_alignment="center")
     told = ("click_cell",) if len(planned.axes) == 2 else ("click", "method")
     against = targets_words(here.planned.scenario.targets, text)
@@ -226,3 +230,16 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         text("tabs.csv"), lambda: to_csv(sweep_table(planned, found)), file_name="sweep.csv", mime="text/csv",
         on_click="ignore", key="sweep.csv", width="stretch",
     )  # fmt: skip
+
+
+def _hinge(here: Frame, planned: Sweep, found: tuple[Row, ...]) -> str:
+    """Why goodput jumps, if it is one target that many requests miss at some values and few at others."""
+    known = [{name: band.mean for name, band in row.numbers.items()} for row in found]
+    turns_on = hinge(known)
+    if turns_on is None:
+        return ""
+    few, many = (
+        ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
+        for pairs in (zip(planned.axes, found[place].values, strict=True) for place in (turns_on.few, turns_on.many))
+    )
+    return hinge_words(turns_on, here.planned.scenario.targets, few, many, here.text)
