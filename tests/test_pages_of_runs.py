@@ -439,7 +439,7 @@ def test_what_a_control_showed_before_a_ready_question_is_nobodys_wish(monkeypat
     question = QUESTIONS["threshold"]
     assert app.session_state["place"].scenario == question.scenario
     assert app.query_params["knob"] in (question.axes[0].name, [question.axes[0].name])
-    monkeypatch.setattr("view.page_query.ECHO", 0.0)
+    monkeypatch.setattr("view.controls.page_query.ECHO", 0.0)
     sound(app.selectbox(key="sweep.knob").set_value("rate").run())
     assert app.query_params["knob"] in ("rate", ["rate"]), "later it is one"
     app.session_state["sweep.job"][1].cancel()
@@ -450,7 +450,7 @@ def _has(app: AppTest, key: str) -> bool:
 
 
 def test_an_address_that_comes_late_does_not_bring_back_the_question_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("view.page_query.LATE", 60.0)
+    monkeypatch.setattr("view.controls.page_query.LATE", 60.0)
     app = opened("sweep", lang="en", values="2,8", seeds="1")
     for name in ("max_num_seqs", "watermark"):
         late = app.query_params.copy()

@@ -19,9 +19,10 @@ from sched.over_seeds import Numbers, Spread
 from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
 from sched.traces import Trace
-from view import page_query, session
+from view import session
 from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
+from view.controls import page_query
 from view.controls.sidebar import sidebar
 from view.frame import Frame, frame
 from view.job import Job, workers

@@ -169,8 +169,8 @@ def hinge_line(pair: Pair, text: Text) -> str:
     found = hinge([missed(run.each, targets) for run in pair.runs])
     if found is None:
         return ""
-    sides = [text("compare.side.left"), text("compare.side.right")]
-    return hinge_words(found, targets, sides[found.few], sides[found.many], text)
+    few, many = (text(f"compare.on.{('left', 'right')[place]}") for place in (found.few, found.many))
+    return hinge_words(found, targets, few, many, text)
 
 
 @cache

@@ -15,7 +15,8 @@ from sched.fork import FORKABLE, check_forkable
 from sched.scenario import SETTINGS, Scenario, read_value, section_of, write_value
 from sched.traces import Trace
 from sched.twin import READY, TWIN_KNOBS, Ready, twin_scenario
-from view import own_scenario, page_query, session
+from view import session
+from view.controls import own_scenario, page_query
 from view.frame import Frame
 from view.notices import error_text
 from view.share import UPLOAD

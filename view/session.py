@@ -15,7 +15,7 @@ from sched.errors import InputError
 from sched.presets import DEFAULT_PRESET, PRESETS
 from sched.scenario import Scenario
 from sched.traces import Trace
-from view import page_query
+from view.controls import page_query
 from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES

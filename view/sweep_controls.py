@@ -13,7 +13,8 @@ from sched.scenario import Scenario, write_value
 from sched.sweep import MAX_SEEDS, Axis, knobs
 from sched.sweep_questions import QUESTIONS, Question
 from sched.sweep_values import FIRST, read_axis, suggested
-from view import own_scenario, page_query, session
+from view import session
+from view.controls import own_scenario, page_query
 from view.text import Text
 
 NONE = "-"

@@ -22,10 +22,10 @@ from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
 from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame
-from view.growing import growing
 from view.job import Job
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
+from view.sweep_charts import growing
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
 from view.tabs.here import theme_of_browser
@@ -170,8 +170,7 @@ def _headline(
         return html.escape(text("sweep.waiting" if running else "sweep.too_few", knob=knob))
     if turned is None or (turned.kind == "steady" and not is_ordered(planned.axes[0].values)):
         assert top is not None, "one point at least is known"
-        pairs = zip(planned.axes, found[top].values, strict=True)
-        at = ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
+        at = _values_at(planned, found[top])
         value = _shown(measure, found[top].mean(measure), text)
         return html.escape(text("sweep.turn.map", measure=name, at=at, value=value))
     here, beyond = found[turned.place], found[turned.beyond]
@@ -180,6 +179,12 @@ def _headline(
              "value": _shown(measure, turned.value, text),
              "first": _shown(measure, turned.first, text), "last": _shown(measure, turned.last, text)}  # fmt: skip
     return html.escape(text(f"sweep.turn.{turned.kind}", **parts))
+
+
+def _values_at(planned: Sweep, row: Row) -> str:
+    """The knobs' values of a point."""
+    pairs = zip(planned.axes, row.values, strict=True)
+    return ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
 
 
 def _shown(measure: str, value: float, text: Text) -> str:
@@ -239,7 +244,6 @@ def _hinge(here: Frame, planned: Sweep, found: tuple[Row, ...]) -> str:
     if turns_on is None:
         return ""
     few, many = (
-        ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
-        for pairs in (zip(planned.axes, found[place].values, strict=True) for place in (turns_on.few, turns_on.many))
+        here.text("sweep.hinge_at", at=_values_at(planned, found[place])) for place in (turns_on.few, turns_on.many)
     )
     return hinge_words(turns_on, here.planned.scenario.targets, few, many, here.text)

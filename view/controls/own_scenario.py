@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from sched.scenario import Scenario
-from view import page_query, session
+from view import session
+from view.controls import page_query
 from view.share import PAGE, Place
 from view.text import Text
 
