@@ -435,7 +435,7 @@ def test_what_a_control_showed_before_a_ready_question_is_nobodys_wish(monkeypat
     sound(app.get("button_group")[0].set_value("threshold").run())
     sound(app.selectbox(key="sweep.knob").set_value("rate").run())
     sound(app.get("button_group")[0].set_value("map").run())
-    sound(app.select_slider(key="w.max_model_len").set_value(8192).run()) if _has(app, "w.max_model_len") else None
+    sound(app.select_slider(key="w.max_model_len").set_value(8192).run())
     question = QUESTIONS["threshold"]
     assert app.session_state["place"].scenario == question.scenario
     assert app.query_params["knob"] in (question.axes[0].name, [question.axes[0].name])
@@ -443,10 +443,6 @@ def test_what_a_control_showed_before_a_ready_question_is_nobodys_wish(monkeypat
     sound(app.selectbox(key="sweep.knob").set_value("rate").run())
     assert app.query_params["knob"] in ("rate", ["rate"]), "later it is one"
     app.session_state["sweep.job"][1].cancel()
-
-
-def _has(app: AppTest, key: str) -> bool:
-    return any(one.key == key for one in app.select_slider)
 
 
 def test_an_address_that_comes_late_does_not_bring_back_the_question_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,8 @@ def _is_here(query: Mapping[str, str]) -> bool:
 
 def is_echo(settings: Mapping[str, Any]) -> bool:
     """Whether a change, soon after back, forward or a link, is to what the controls showed shortly before."""
-    begin = time.monotonic() - ECHO
+    is_told = _is_here(st.query_params.to_dict())  # a busy browser may not have the new address for long
+    begin = time.monotonic() - (ECHO if is_told else page_query.LATE)
     shown = (was for left_at, was in st.session_state["shown"] if left_at > begin)
     return any(all(was.scenario.value(name) == value for name, value in settings.items()) for was in shown)
 

@@ -14,10 +14,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from view.share import PAGE
 
-LATE = 4.0
-"""For so long [s] after a change a browser may still send the address that it had before."""
+LATE = 10.0
+"""For so long [s] after a change a browser may still send the address that it had before; a busy one takes its time."""
 ECHO = 3.0
-"""For so long [s] after something else was asked for altogether, a browser may still send what the controls showed."""
+"""For so long [s] after something else was asked for altogether, a browser may still send what the controls showed,
+and for LATE as long as it does not send the new address.
+"""
 MOST_LEFT = 10
 
 
@@ -56,9 +58,10 @@ def replace(changes: Mapping[str, str | None], controls: str | tuple[str, ...]) 
 
 def is_echo(key: str) -> bool:
     """Whether a control, soon after something else was asked for, only says again what it showed before."""
-    begin = time.monotonic() - ECHO
-    shown = [was for at, was in st.session_state.get("page.shown", ()) if at > begin]
-    return any(key in was and was[key] == st.session_state[key] for was in shown)
+    state = st.session_state
+    begin = time.monotonic() - (ECHO if _sent() == state.get("page.own") else LATE)
+    shown = [was for at, was in state.get("page.shown", ()) if at > begin]
+    return any(key in was and was[key] == state[key] for was in shown)
 
 
 def asked_lately() -> bool:
