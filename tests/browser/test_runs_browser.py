@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -195,6 +196,17 @@ def test_charts_follow_the_theme(chromium: Browser, address: str, width: int) ->
         until(page, lambda: page.evaluate(ink) != dark_on_light)
         page.emulate_media(color_scheme="light")
         until(page, lambda: page.evaluate(ink) == dark_on_light)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_map_is_drawn_in_each_theme(chromium: Browser, address: str, scheme: Literal["light", "dark"]) -> None:
+    query = "sweep?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8&knob2=watermark&values2=0,0.1&seeds=1"
+    context = chromium.new_context(color_scheme=scheme, locale="en-US")
+    page = context.new_page()
+    page.goto(address + query)
+    until(page, lambda: page.locator(".growing .hm image").count() == 1 and "4 runs" in page.inner_text("body"))
+    until(page, lambda: page.locator(".growing .points path").count() == 4)
+    context.close()
 
 
 def test_charts_that_grow_stay_where_they_are(chromium: Browser, address: str) -> None:

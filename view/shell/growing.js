@@ -68,7 +68,11 @@ class Growing {
 
 export default function ({data, parentElement, setTriggerValue}) {
   const root = parentElement.querySelector("[data-growing]")
-  const charts = root[HOME] ??= new Growing(root)
+  if (!root[HOME] || root[HOME].dead) {  // Streamlit may end a component and begin it anew on the same elements
+    root.replaceChildren()
+    root[HOME] = new Growing(root)
+  }
+  const charts = root[HOME]
   charts.send = setTriggerValue
   charts.data = data
   charts.draw()
