@@ -15,13 +15,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.errors import InputError
+from sched.export import to_csv
 from sched.scenario import SETTINGS, Scenario, write_value
 from sched.server_lines import MAX_CHARS
 from sched.sweep import Outcome
 from sched.sweep_questions import QUESTIONS
 from sched.sweep_values import read_axis
 from sched.twin import READY, TWIN_KNOBS, twin_scenario
+from view.advise_page import advice_table
 from view.advise_paste import BOX_CHARS
+from view.compare_below import pair_table
 from view.compare_controls import Asked, changed_last, other_value, read_changes, write_changes
 from view.compare_runs import pair_of
 from view.compare_stages import _kept
@@ -521,6 +524,19 @@ def test_what_lies_under_both_pictures_follows_when_they_are_painted() -> None:
     assert "watermark 0.1" in said(app), "the picture does not wait"
     app.session_state["painted"] = ""
     assert done(app).session_state["compare.under"][1].changes == {"watermark": 0.1}
+
+
+def test_both_runs_and_the_advice_can_be_taken_along_as_tables() -> None:
+    planned = plan(Scenario().replace(num_requests=30))
+    lines = to_csv(pair_table(pair_of(planned, Asked({"max_num_seqs": 4}, None)))).splitlines()
+    assert len(lines) == 31 and "ttft_s_left" in lines[0] and "e2e_s_right" in lines[0]
+    app = opened("advise", lang="en", num_requests="80")
+    advice = app.session_state["advise.job"][1].value
+    lines = to_csv(advice_table(advice)).splitlines()
+    assert len(lines) == 2 + len(advice.trials) and "throughput_low" in lines[0]
+    assert {"advise.csv"} <= {one.key for one in app.get("download_button")}
+    keys = {one.key for one in opened("compare", lang="en").get("download_button")}
+    assert {"compare.csv", "compare.file.left", "compare.file.right"} <= keys
 
 
 def test_the_left_picture_stays_while_the_right_run_changes() -> None:

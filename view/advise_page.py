@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from sched.advise import Advice, Trial, advise_stepwise
 from sched.errors import InputError
+from sched.export import Column, Table, to_csv
 from sched.matched_pool import matched_pool
 from sched.measures import GOALS, MEASURES
 from sched.over_seeds import Numbers, Spread
@@ -159,6 +161,26 @@ def _table(here: Frame, advice: Advice) -> None:
             st.html(f'<p class="advise-kind">{html.escape(text(f"advise.kind.{kind}"))}</p>')
         for trial in trials:
             _remedy(here, advice.goal, trial)
+    _download(advice, text)
+
+
+def _download(advice: Advice, text: Text) -> None:
+    st.download_button(
+        text("tabs.csv"), lambda: to_csv(advice_table(advice)), file_name="advise.csv", mime="text/csv",
+        on_click="ignore", key="advise.csv",
+    )  # fmt: skip
+
+
+def advice_table(advice: Advice) -> Table:
+    """The table as columns: first the run as it is, then each remedy; every number with its range over the seeds."""
+    rows = [("", math.nan, advice.before, advice.spread)]
+    rows += [(one.remedy.flag, one.gain, one.after, one.spread) for one in advice.trials]
+    table: dict[str, Column] = {"flag": [row[0] for row in rows], "gain": np.array([row[1] for row in rows])}
+    for name, _ in COLUMNS:
+        table[f"{name}_mean"] = np.array([row[2][name] for row in rows])
+        table[f"{name}_low"] = np.array([row[3][name][0] for row in rows])
+        table[f"{name}_high"] = np.array([row[3][name][1] for row in rows])
+    return table
 
 
 def _heads(text: Text) -> list[str]:

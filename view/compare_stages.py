@@ -19,6 +19,7 @@ from view.figures.stage import prepare, stage
 from view.figures.stage_scale import Scale, beside, scale_of
 from view.frame import Frame
 from view.player import player
+from view.player.export import standalone
 from view.player.pack import pack
 from view.player.picture import Caption
 from view.player.words import words
@@ -65,8 +66,21 @@ def stages(pair: Pair, names: tuple[str, str], by: By) -> None:
                 group="twin", by=by, on_step=_rested if side == "left" else None,
                 on_select=partial(_selected, side), on_want=partial(_wants, side),
             )  # fmt: skip
+            _file(here, pair, place, first, steps[place])
     runs = [_name(pair, place, here.language) for place in range(2)]
     _watch(key="compare_painted", data={"runs": runs}, height=1, on_painted_change=_painted)
+
+
+def _file(here: Frame, pair: Pair, place: int, first: int, step: int) -> None:
+    """One side's picture, the steps that the browser has of it, as a file that plays without a server."""
+    title = f"{here.text('menu.compare')} · {here.text(f'compare.side.{SIDES[place]}')}"
+    st.download_button(
+        here.text("shell.file"),
+        lambda: standalone(_payload(here, pair, place, first), title=title, language=here.language, step=step,
+                           selected=_present(pair.runs[place])),
+        file_name=f"{session.place().preset}-{SIDES[place]}.html", mime="text/html", on_click="ignore",
+        key=f"compare.file.{SIDES[place]}", help=here.text("shell.file_help"),
+    )  # fmt: skip
 
 
 def painted_name(pair: Pair, language: str) -> str:
