@@ -61,25 +61,29 @@ def stages(pair: Pair, names: tuple[str, str], by: By) -> None:
             heading(here.text(f"compare.side.{side}"), "", names[place])
             first = _first_step(side, _name(pair, place, here.language), token, steps[place])
             goto = (f"{token}{pair.key}{by}", steps[place])
+            payload = _payload(here, pair, place, first)
             player(
-                _payload(here, pair, place, first), key=f"compare_{side}", goto=goto, selected=_present(run),
+                payload, key=f"compare_{side}", goto=goto, selected=_present(run),
                 group="twin", by=by, on_step=_rested if side == "left" else None,
                 on_select=partial(_selected, side), on_want=partial(_wants, side),
             )  # fmt: skip
-            _file(here, pair, place, first, steps[place])
+            _file(here, side, payload, steps[place], _present(run))
     runs = [_name(pair, place, here.language) for place in range(2)]
     _watch(key="compare_painted", data={"runs": runs}, height=1, on_painted_change=_painted)
 
 
-def _file(here: Frame, pair: Pair, place: int, first: int, step: int) -> None:
-    """One side's picture, the steps that the browser has of it, as a file that plays without a server."""
-    title = f"{here.text('menu.compare')} · {here.text(f'compare.side.{SIDES[place]}')}"
+def _file(here: Frame, side: str, payload: bytes, step: int, selected: int | None) -> None:
+    """One side's picture, the steps that the browser has of it, as a file that plays without a server.
+
+    It is made when the button is pressed, outside the visitor's session: all it needs is given to it.
+    """
+    title = f"{here.text('menu.compare')} · {here.text(f'compare.side.{side}')}"
+    language = here.language
     st.download_button(
         here.text("shell.file"),
-        lambda: standalone(_payload(here, pair, place, first), title=title, language=here.language, step=step,
-                           selected=_present(pair.runs[place])),
-        file_name=f"{session.place().preset}-{SIDES[place]}.html", mime="text/html", on_click="ignore",
-        key=f"compare.file.{SIDES[place]}", help=here.text("shell.file_help"),
+        lambda: standalone(payload, title=title, language=language, step=step, selected=selected),
+        file_name=f"{session.place().preset}-{side}.html", mime="text/html", on_click="ignore",
+        key=f"compare.file.{side}", help=here.text("shell.file_help"),
     )  # fmt: skip
 
 

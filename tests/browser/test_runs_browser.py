@@ -151,6 +151,15 @@ def test_what_lies_under_both_pictures_follows_a_change(chromium: Browser, addre
         until(page, lambda: under() != before and "max_num_seqs 4" in page.inner_text("h1"))
 
 
+def test_both_sides_are_saved_as_files_and_all_requests_as_a_table(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN) as page:
+        both_painted(page)
+        for button, name in (("Save as HTML", "recompute_tax-left.html"), ("Download CSV", "compare.csv")):
+            with page.expect_download(timeout=LONG) as saved:
+                page.get_by_role("button", name=button).first.click()
+            assert saved.value.suggested_filename == name and saved.value.path().stat().st_size > 1_000
+
+
 def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
     with visit(chromium, address + TWIN, width=390) as page:
         both_painted(page)
