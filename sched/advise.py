@@ -19,6 +19,7 @@ import numpy as np
 from sched.errors import InputError
 from sched.measures import GOALS, MEASURES, numbers_of
 from sched.metrics import per_request, summarize
+from sched.over_seeds import Numbers, Spread, mean_numbers, spread_numbers
 from sched.parallel import Workers, in_parallel
 from sched.remedies import KINDS, Remedy, Seen, boundless, remedies
 from sched.scenario import Scenario
@@ -42,20 +43,20 @@ MOST = {"allocation": 4, "order": 1, "hardware": 2}
 """Remedies shown of each kind."""
 CONTRAST = ("urgent_ttft_p99", "other_ttft_p99")
 """Numbers beside the measures: p99 of TTFT of the most urgent requests and of all others [s]."""
-Numbers = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One remedy with what came of it: means over the seeds, and the gain in the goal (see Measure.gain).
 
-    worse: the goals and counts that it makes worse by more than WORSE.
+    worse: the goals and counts that it makes worse by more than WORSE; spread: lowest and highest over the seeds.
     """
 
     remedy: Remedy
     after: Numbers
     gain: float
     worse: tuple[str, ...]
+    spread: Spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Advice:
 
     Attributes:
         verdict: of the run as it is, with the first seed; peak_running: the most requests that ran at once in it.
-        before: its numbers, means over the seeds.
+        before: its numbers, means over the seeds; spread: the lowest and the highest of each.
         limit: the numbers if there were as much KV and as many places as everybody could want.
         trials: the remedies that help, in the order to try them.
         tried: how many were run; `seeds`: how often the best ones.
@@ -89,6 +90,7 @@ class Advice:
     peak_running: int
     finding: Finding
     before: Numbers
+    spread: Spread
     limit: Numbers
     trials: tuple[Trial, ...]
     tried: int
@@ -130,7 +132,10 @@ def advise_stepwise(
     trials = _trials([tried[place] for place in kept], [runs[2 + place] for place in kept], runs[0], goal)
     before, limit = mean_numbers(runs[0]), mean_numbers(runs[1])
     finding = _finding(found, goal, before, limit, trials, load_factor(workload, changed[1]), scenario.targets.slo_ttft)
-    return Advice(goal, found, seen.peak_running, finding, before, limit, _shown(trials), len(tried), 1 + len(seeds))
+    return Advice(
+        goal, found, seen.peak_running, finding, before, spread_numbers(runs[0]), limit, _shown(trials), len(tried),
+        1 + len(seeds),
+    )  # fmt: skip
 
 
 def _limit(scenario: Scenario, workload: Workload) -> Scenario:
@@ -200,11 +205,6 @@ def load_factor(workload: Workload, scenario: Scenario) -> float:
     return float(made[-1]) / (arrivals[-1] - arrivals[0]) / best
 
 
-def mean_numbers(runs: Sequence[Numbers]) -> Numbers:
-    """The mean of each number over several runs."""
-    return {name: math.fsum(one[name] for one in runs) / len(runs) for name in runs[0]} if all(runs) else {}
-
-
 def _gain(goal: str, knob: str, before: Numbers, after: Numbers) -> float:
     """The gain in the goal; of another order, which helps the one at the other's cost, that of the most urgent."""
     if not (before and after) or after["unfinished"] > before["unfinished"]:
@@ -240,7 +240,7 @@ def _trials(kept: Sequence[Remedy], after: Sequence[list[Numbers]], before: list
             others = {name: MEASURES[name].gain(was[name], means[name]) for name in GOALS if name != goal}
             if gain >= _least(remedy) and min(others.values()) > -TOO_MUCH:
                 worse = tuple(name for name, other in others.items() if other < -WORSE)
-                trials.append(Trial(remedy, means, gain, worse))
+                trials.append(Trial(remedy, means, gain, worse, spread_numbers(runs)))
     return sorted(trials, key=lambda trial: (KINDS.index(trial.remedy.kind), -trial.gain))
 
 

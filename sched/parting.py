@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sched.decisions import Decision, first_other_decision
 from sched.reasons import StopReason
 from sched.snapshot import History
 from sched.timeline import Ints, Timeline
@@ -30,13 +31,16 @@ COMPARED = ("num_running", "num_waiting", "prefill_tokens", "decode_tokens", "re
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The first step in which two runs decide differently.
+    """The first step in which two runs decide differently, be it only because their requests came in another step.
 
     Attributes:
         step, at: the step, and when the left run scheduled it [s].
         code: key of PARTINGS.
         parts: what its sentence names; `side` is "left" or "right", `reason` the name of a StopReason.
         slower: the first step that took another time, -1 if none up to then did: what follows differs by its end.
+        shifted: whether it is only the time that differs: by then, other requests have arrived.
+        decisions: if so, the first admission or preemption of each that the other does not make, in whatever step;
+            None if there is none.
     """
 
     step: int
@@ -44,6 +48,8 @@ class Parting:
     code: str
     parts: Mapping[str, Any]
     slower: int
+    shifted: bool = False
+    decisions: tuple[Decision | None, Decision | None] | None = None
 
 
 def parting(left: Timeline, right: Timeline) -> Parting | None:
@@ -53,7 +59,10 @@ def parting(left: Timeline, right: Timeline) -> Parting | None:
         return None
     code, parts = _why(left, right, step)
     at = left if step < left.num_steps else right
-    return Parting(step, float(at.steps.scheduled_at[step]), code, parts, _first_slower(left, right, step))
+    shifted = code == "arrives"
+    others = first_other_decision(left, right) if shifted else None
+    scheduled = float(at.steps.scheduled_at[step])
+    return Parting(step, scheduled, code, parts, _first_slower(left, right, step), shifted, others)
 
 
 def first_difference(left: Timeline, right: Timeline) -> int | None:
@@ -111,10 +120,16 @@ def _first_slower(left: Timeline, right: Timeline, last: int) -> int:
 
 
 def _why(left: Timeline, right: Timeline, step: int) -> tuple[str, dict[str, Any]]:
-    """Look at the step in the order in which schedule() decides: who is thrown out, who gets what, who is let in."""
+    """Look at the step in the order in which schedule() decides: who is thrown out, who gets what, who is let in.
+
+    But first whether both decide about the same requests: up to here they did the same, so that if one has more of
+    them, its steps took longer, and what it decides differently follows from that.
+    """
     if step >= min(left.num_steps, right.num_steps):
         return "ends", {"side": "left" if left.num_steps < right.num_steps else "right"}
     there = [int(timeline.steps.num_running[step] + timeline.steps.num_waiting[step]) for timeline in (left, right)]
+    if there[0] != there[1]:
+        return "arrives", {"left": there[0], "right": there[1]}
     thrown = [_at(timeline.preemptions, step) for timeline in (left, right)]
     if thrown[0][:1] != thrown[1][:1]:
         return _thrown(left, right, step, thrown)
@@ -127,8 +142,6 @@ def _why(left: Timeline, right: Timeline, step: int) -> tuple[str, dict[str, Any
         if more:
             other = (left, right)[1 - place]
             return "admits", {"side": side, "name": left.request_id(more[0]), **_stop(other, step)}
-    if there[0] != there[1]:
-        return "arrives", {"left": there[0], "right": there[1]}
     return "order", {}
 
 

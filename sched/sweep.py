@@ -14,7 +14,8 @@ from typing import Any
 from sched.engine import Limits
 from sched.errors import InputError
 from sched.measures import numbers_of, offered_load
-from sched.metrics import summarize
+from sched.metrics import per_request, summarize
+from sched.missed import missed
 from sched.parallel import Workers, in_parallel
 from sched.scenario import SETTINGS, Scenario, section_of
 from sched.simulate import simulate
@@ -77,7 +78,8 @@ class Outcome:
 
     Attributes:
         point, seed: which run: index of the point, index into the sweep's seeds.
-        numbers: by name of sched.measures.MEASURES, and "offered" [requests/s]; empty if the run was refused.
+        numbers: by name of sched.measures.MEASURES, "offered" [requests/s], and per target ("slo_itl") the share
+            of requests that miss it; empty if the run was refused.
         end: how it ended, as in timeline.End.
     """
 
@@ -197,7 +199,8 @@ def run_one(point: int, seed: int, scenario: Scenario, trace: Trace | None) -> O
     except InputError as error:
         return Outcome(point, seed, {}, refused=error)
     numbers = numbers_of(summarize(timeline, scenario.targets))
-    return Outcome(point, seed, {**numbers, "offered": offered_load(workload)}, timeline.end.how)
+    misses = missed(per_request(timeline, scenario.targets), scenario.targets)
+    return Outcome(point, seed, {**numbers, **misses, "offered": offered_load(workload)}, timeline.end.how)
 
 
 def rows(sweep: Sweep, done: Iterable[Outcome]) -> tuple[Row, ...]:

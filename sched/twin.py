@@ -25,6 +25,11 @@ WEIGHT = (
     "unfinished", "throughput", "goodput", "ttft_p99", "itl_p99", "preemptions", "ttft_p50", "itl_max", "recompute_tax",
 )  # fmt: skip
 """What decides who wins, the weightiest first."""
+SMALL = MappingProxyType({
+    "unfinished": 1.0, "preemptions": 1.0, "recompute_tax": 0.01, "ttft_p50": 0.01, "ttft_p99": 0.01, "itl_p99": 0.001,
+    "itl_max": 0.001,
+})  # fmt: skip
+"""Numbers below these count as these when changes are ranked: from no preemption to one is not infinitely much."""
 NOTABLE, SAME_TOTAL, ORDER_GAIN = 0.03, 0.05, 0.3
 """What differs less wins nothing. It is order if the throughput differs by no more and a class waits so much less."""
 
@@ -82,7 +87,7 @@ class Score:
     Attributes:
         code: "right" or "left" (better in something, worse in nothing), "mixed", "same", or "order": the throughput
             stays, and one class waits much less at another's cost, so it is not capacity that is short.
-        better, worse: what the right one is better and worse in, the weightiest first.
+        better, worse: what the right one is better and worse in: what changes most, then the weightiest first.
         won, lost: for "order" the class that gains most in TTFT, and the one that loses most.
     """
 
@@ -175,8 +180,8 @@ def score(found: Twin) -> Score:
     """Who wins, by the numbers of WEIGHT that differ by more than NOTABLE."""
     by_name = {one.name: one for one in found.numbers}
     numbers = [by_name[name] for name in WEIGHT if not math.isnan(by_name[name].gain)]
-    better = tuple(one for one in numbers if one.gain > NOTABLE)
-    worse = tuple(one for one in numbers if one.gain < -NOTABLE)
+    better = _largest_first([one for one in numbers if one.gain > NOTABLE])
+    worse = _largest_first([one for one in numbers if one.gain < -NOTABLE])
     ranked = sorted((one for one in found.ttft_groups if one.num_requests), key=_saved)
     if len(ranked) > 1 and abs(by_name["throughput"].gain) <= SAME_TOTAL:
         lost, won = ranked[0], ranked[-1]
@@ -184,6 +189,18 @@ def score(found: Twin) -> Score:
             return Score("order", better, worse, won, lost)
     code = ("mixed" if worse else "right") if better else "left" if worse else "same"
     return Score(code, better, worse)
+
+
+def size(one: Difference) -> float:
+    """How many times as large the larger number is as the smaller one."""
+    low, high = sorted(max(abs(value), SMALL.get(one.name, 0.0)) for value in (one.left, one.right))
+    return high / low if low else math.inf
+
+
+def _largest_first(ones: Sequence[Difference]) -> tuple[Difference, ...]:
+    """What changes most comes first; the others stay in their order."""
+    most = max(ones, key=size, default=None)
+    return tuple(sorted(ones, key=lambda one: one is not most))
 
 
 def _saved(group: Group) -> float:

@@ -11,13 +11,14 @@ import pytest
 from sched.__main__ import main
 from sched.advise import MIN_GAIN, Advice, advise, advise_stepwise, load_factor
 from sched.errors import InputError
+from sched.matched_pool import matched_pool
 from sched.measures import GOALS, MEASURES, numbers_of
 from sched.metrics import summarize
 from sched.parallel import Workers
 from sched.presets import preset
 from sched.remedies import KINDS, KNOBS, Seen, boundless, flag_of, remedies
 from sched.scenario import SETTINGS, Scenario
-from sched.simulate import simulate
+from sched.simulate import cache_of, simulate
 from sched.verdict import TRIES, VERDICTS, verdict
 from sched.workload import make_workload
 from view.text import LANGUAGES, translator
@@ -79,6 +80,22 @@ def test_chat_behind_batch_is_order_and_not_capacity() -> None:
     assert [trial.remedy.flag for trial in advice.trials if trial.remedy.kind == "order"] == [
         "--scheduling-policy priority"
     ]
+
+
+def test_the_spread_is_that_of_the_seeds_and_holds_the_mean() -> None:
+    advice = asked("recompute_tax", "throughput", num_requests=80)
+    for numbers, spread in ((advice.before, advice.spread), *((one.after, one.spread) for one in advice.trials)):
+        assert all(spread[name][0] <= numbers[name] <= spread[name][1] for name in GOALS)
+    assert advice.spread["throughput"][0] < advice.spread["throughput"][1]
+
+
+def test_a_typed_in_pool_is_told_through_the_hardware_with_as_many_blocks() -> None:
+    scenario = preset("recompute_tax")
+    told = matched_pool(scenario)
+    blocks = cache_of(told).num_gpu_blocks
+    assert scenario.cache.num_gpu_blocks <= blocks <= scenario.cache.num_gpu_blocks + 2
+    assert cache_of(told.replace(kv_cache_dtype="fp8")).num_gpu_blocks > 1.9 * blocks
+    assert matched_pool(preset("what_to_change")).hardware.gpu_memory_utilization == 1.0, "as near as can be"
 
 
 def test_a_light_load_has_room() -> None:

@@ -202,6 +202,19 @@ def test_a_pasted_config_is_in_the_link_and_another_reader_sees_the_same_numbers
     assert other.query_params.get("with", "") == "" and numbers_of(other) != numbers_of(app)
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "your config.json (13.0B)"), ("ko", "config.json (13.0B)")])
+def test_the_model_box_names_a_pasted_model_and_a_listed_one_takes_its_place(language: str, words: str) -> None:
+    app = opened("capacity", lang=language)
+    sound(app.text_area(key="calc.model_config").set_value(json.dumps(CONFIG)).run())
+    box = app.selectbox(key="calc.model")
+    assert words in box.options[0] and box.value == ""
+    pasted = numbers_of(app)
+    sound(box.set_value("Qwen3-8B").run())
+    assert "model_config" not in app.query_params["with"] and "Qwen3-8B" in app.query_params["with"]
+    assert app.text_area(key="calc.model_config").value == "" and numbers_of(app) != pasted
+    assert words not in app.selectbox(key="calc.model").options[0]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -15,13 +15,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.errors import InputError
+from sched.export import to_csv
 from sched.scenario import SETTINGS, Scenario, write_value
 from sched.server_lines import MAX_CHARS
 from sched.sweep import Outcome
 from sched.sweep_questions import QUESTIONS
 from sched.sweep_values import read_axis
 from sched.twin import READY, TWIN_KNOBS, twin_scenario
+from view.advise_page import advice_table
 from view.advise_paste import BOX_CHARS
+from view.compare_below import pair_table
 from view.compare_controls import Asked, changed_last, other_value, read_changes, write_changes
 from view.compare_runs import pair_of
 from view.compare_stages import _kept
@@ -66,6 +69,12 @@ def sound(app: AppTest) -> AppTest:
     return app
 
 
+def growing(app: AppTest) -> list[dict[str, Any]]:
+    """The figures of the sweep page, which are drawn into the same place again and again."""
+    parts = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("growing_charts")]
+    return [json.loads(chart["spec"]) for part in parts for chart in json.loads(part.json)["charts"]]
+
+
 def said(app: AppTest) -> str:
     return "\n".join([*(str(one.proto.body) for one in app.get("html")), *(one.value for one in app.caption)])
 
@@ -78,12 +87,12 @@ def test_a_sweep_says_where_it_turns(language: str, words: str) -> None:
     app = opened("sweep", lang=language, values="2,8,16", seeds="1")
     assert words in said(app) and "max_num_seqs" in said(app)
     assert len(app.session_state["sweep.job"][1].items) == 3
-    assert len(app.get("plotly_chart")) == 6
+    assert len(growing(app)) == 6
 
 
 def test_two_knobs_make_a_map() -> None:
     app = opened("sweep", lang="en", values="2,8", knob2="watermark", values2="0,0.1", seeds="1")
-    assert len(app.get("plotly_chart")) == 1 and "is best at max_num_seqs" in said(app)
+    assert len(growing(app)) == 1 and "is best at max_num_seqs" in said(app)
 
 
 def test_a_large_sweep_waits_for_its_button() -> None:
@@ -95,7 +104,7 @@ def test_a_large_sweep_waits_for_its_button() -> None:
 
 def test_charts_stand_ready_before_a_large_sweep_is_begun() -> None:
     app = opened("sweep", lang="en", values=",".join(map(str, range(1, 41))), seeds="3")
-    assert app.button(key="sweep.run") and len(app.get("plotly_chart")) == 6
+    assert app.button(key="sweep.run") and len(growing(app)) == 6
     assert "sweep.job" not in app.session_state and "How" not in said(app)
 
 
@@ -177,7 +186,7 @@ def test_a_value_that_cannot_be_does_not_begin_the_sweep_anew(knob: str, values:
 def test_values_typed_in_any_order_make_one_curve() -> None:
     app = opened("sweep", lang="en", values="16,-1,2,8", seeds="1")
     assert app.text_input(key="sweep.values").value == "-1,2,8,16"
-    spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+    spec = growing(app)[0]
     assert spec["data"][0]["x"] == [2, 8, 16] == spec["layout"]["xaxis"]["tickvals"]
 
 
@@ -382,6 +391,88 @@ def test_each_change_leads_to_its_twin_and_to_the_curve_of_its_knob(language: st
     assert all(twin_scenario(scenario, read_changes(twin)) != scenario for twin in twins)
 
 
+@pytest.mark.parametrize(
+    ("language", "heading"), [("en", "other settings, on the GPUs you have"), ("ko", "설정만 바꾸기")]
+)
+def test_advice_shows_how_far_the_seeds_differ_and_does_not_call_a_setting_a_division(
+    language: str, heading: str
+) -> None:
+    told = said(opened("advise", lang=language, num_requests="80"))
+    assert heading in told and re.search(r"<em>[\d.,]+–[\d.,]+</em>", told)
+
+
+def test_the_curve_of_what_makes_room_follows_from_the_hardware() -> None:
+    app = opened("advise", lang="en", num_requests="80")
+    links = [parse_qs(one.proto.query_string) for one in app.get("page_link")]
+    curves = {one["knob"][0]: one for one in links if "knob" in one}
+    assert curves["kv_cache_dtype"]["pool"] == ["hardware"]
+    told = said(opened("sweep", **{name: values[0] for name, values in curves["kv_cache_dtype"].items()}, seeds="1"))
+    assert "is best at kv_cache_dtype" in told and "changes nothing about the number of KV blocks" not in told
+
+
+# ---- ready questions and one's own scenario ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["sweep", "compare"])
+@pytest.mark.parametrize(("language", "words"), [("en", "Yours is kept"), ("ko", "클릭 한 번으로 되돌릴 수")])
+def test_a_ready_question_says_that_it_brings_its_load_and_leads_back_to_ones_own(
+    page: str, language: str, words: str
+) -> None:
+    own = {"values": "2,8", "seeds": "1"} if page == "sweep" else {"twin": "max_num_seqs=4"}
+    app = opened(page, lang=language, rate="3.5", **own)
+    mine = app.session_state["place"].scenario
+    assert words in said(app) and all(one.key != "own.back" for one in app.button)
+    name = "threshold"
+    sound(app.get("button_group")[0].set_value(name).run())
+    assert app.session_state["place"].scenario != mine and words not in said(app)
+    done(app.button(key="own.back").click())
+    assert app.session_state["place"].scenario == mine
+    asked = {key: app.query_params[key] for key in own}
+    assert {key: value[0] if isinstance(value, list) else value for key, value in asked.items()} == own
+    assert all(one.key != "own.back" for one in app.button)
+
+
+def test_what_a_control_showed_before_a_ready_question_is_nobodys_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("sweep", lang="en", values="2,8", seeds="1")
+    sound(app.get("button_group")[0].set_value("map").run())
+    sound(app.get("button_group")[0].set_value("threshold").run())
+    sound(app.selectbox(key="sweep.knob").set_value("rate").run())
+    sound(app.get("button_group")[0].set_value("map").run())
+    sound(app.select_slider(key="w.max_model_len").set_value(8192).run())
+    question = QUESTIONS["threshold"]
+    assert app.session_state["place"].scenario == question.scenario
+    assert app.query_params["knob"] in (question.axes[0].name, [question.axes[0].name])
+    monkeypatch.setattr("view.controls.page_query.ECHO", 0.0)
+    sound(app.selectbox(key="sweep.knob").set_value("rate").run())
+    assert app.query_params["knob"] in ("rate", ["rate"]), "later it is one"
+    app.session_state["sweep.job"][1].cancel()
+
+
+def test_an_address_that_comes_late_does_not_bring_back_the_question_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("view.controls.page_query.LATE", 60.0)
+    app = opened("sweep", lang="en", values="2,8", seeds="1")
+    for name in ("max_num_seqs", "watermark"):
+        late = app.query_params.copy()
+        sound(app.get("button_group")[0].set_value(name).run())
+        app.query_params.clear()
+        app.query_params.update(late)
+        sound(app.run())
+        assert app.query_params["knob"] in (name, [name])
+        assert app.session_state["place"].scenario == QUESTIONS[name].scenario
+    app.session_state["sweep.job"][1].cancel()
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Goodput hangs on the target"), ("ko", "목표가 좌우합니다")])
+def test_where_one_target_decides_goodput_the_page_says_which(language: str, words: str) -> None:
+    query = {"lang": language, "slo_ttft": "0", "slo_itl": "0.03", "knob": "gpu", "values": "L4,H200", "seeds": "1"}
+    told = "\n".join(one.value for one in opened("sweep", **query).markdown)
+    assert words in told and "0.03" in told and "100%" in told
+    compared = said(opened("compare", **{**query, "gpu": "L4", "twin": "gpu=H200"}))
+    assert words in compared
+    free = opened("sweep", **query | {"slo_itl": "0"})
+    assert all(words not in one.value for one in free.markdown)
+
+
 # ---- compare ------------------------------------------------------------------------------------------------------
 
 
@@ -398,6 +489,32 @@ def test_every_ready_pair_opens_and_says_where_it_parts(name: str, language: str
     assert told in said(app)
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "have the same priority (0)"), ("ko", "우선순위가 모두 같고(0)")]
+)
+def test_a_policy_that_changes_nothing_says_that_all_are_equal_and_can_give_them_two(language: str, words: str) -> None:
+    app = opened("compare", lang=language, twin="policy=priority", num_requests="60")
+    assert words in said(app)
+    done(app.button(key="compare.two").click())
+    found = {kind.priority for kind in app.session_state["place"].scenario.load.classes}
+    assert found == {0, 10} and words not in said(app)
+    assert all(one.key != "compare.two" for one in app.button)
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "really another one"), ("ko", "실제로 다른 첫 결정")])
+def test_a_shift_in_time_is_not_called_another_decision(language: str, words: str) -> None:
+    assert words in said(opened("compare", lang=language, twin="gpu=L4", num_requests="60"))
+
+
+def test_an_order_that_doubles_goodput_says_so_in_the_headline_and_small_within_the_sentence() -> None:
+    app = opened("compare", lang="en", preset="chat_against_batch", twin="policy=priority", num_requests="200")
+    headline = re.search(r"<h1[^>]*>(.*?)</h1>", said(app).rpartition("<h1")[1] + said(app).rpartition("<h1")[2])
+    assert headline is not None and "throughput the same" in headline[1] and "goodput +" in headline[1]
+    trap = {"preset": "first_chunk_trap", "scheduler_reserve_full_isl": "true", "num_requests": "12"}
+    worse = said(opened("compare", lang="en", twin="scheduler_reserve_full_isl=false", **trap))
+    assert "is worse: " in worse and not re.search(r"is worse: [^<]*(Throughput|Goodput|Preemptions)", worse)
+
+
 def test_what_lies_under_both_pictures_follows_when_they_are_painted() -> None:
     app = opened("compare", lang="en")
     before = app.session_state["compare.under"]
@@ -407,6 +524,19 @@ def test_what_lies_under_both_pictures_follows_when_they_are_painted() -> None:
     assert "watermark 0.1" in said(app), "the picture does not wait"
     app.session_state["painted"] = ""
     assert done(app).session_state["compare.under"][1].changes == {"watermark": 0.1}
+
+
+def test_both_runs_and_the_advice_can_be_taken_along_as_tables() -> None:
+    planned = plan(Scenario().replace(num_requests=30))
+    lines = to_csv(pair_table(pair_of(planned, Asked({"max_num_seqs": 4}, None)))).splitlines()
+    assert len(lines) == 31 and "ttft_s_left" in lines[0] and "e2e_s_right" in lines[0]
+    app = opened("advise", lang="en", num_requests="80")
+    advice = app.session_state["advise.job"][1].value
+    lines = to_csv(advice_table(advice)).splitlines()
+    assert len(lines) == 2 + len(advice.trials) and "throughput_low" in lines[0]
+    assert {"advise.csv"} <= {one.key for one in app.get("download_button")}
+    keys = {one.key for one in opened("compare", lang="en").get("download_button")}
+    assert {"compare.csv", "compare.file.left", "compare.file.right"} <= keys
 
 
 def test_the_left_picture_stays_while_the_right_run_changes() -> None:

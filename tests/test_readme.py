@@ -7,6 +7,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from sched.__main__ import main
+from sched.presets import DEFAULT_PRESET
 from tests.test_golden import FILES
 
 ROOT = Path(__file__).parents[1]
@@ -48,3 +52,11 @@ def test_it_says_why_each_dependency_is_there() -> None:
 
 def test_it_counts_the_golden_cases_right() -> None:
     assert f"holds {sum(FILES.values())} cases" in README
+
+
+def test_what_the_app_opens_with_is_named_where_the_command_line_starts_elsewhere(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--help"]) == 0
+    assert f"--preset {DEFAULT_PRESET}" in " ".join(capsys.readouterr().out.split())
+    assert f"`--preset {DEFAULT_PRESET}`" in " ".join(section("On the command line").split())

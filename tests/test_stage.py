@@ -324,10 +324,11 @@ def test_a_large_pool_needs_little_memory() -> None:
 @pytest.mark.parametrize("name", ["kv_runs_out", "prefix_eviction"])
 def test_a_map_worked_out_a_few_steps_at_a_time_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = PRESETS[name].scenario
-    timeline = simulate(scenario)
+    workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
+    timeline = simulate(scenario, workload)
     pictures = []
     for held_at_once in (stage_blocks.HELD_AT_ONCE, 7 * scenario.cache.num_gpu_blocks):
         monkeypatch.setattr(stage_blocks, "HELD_AT_ONCE", held_at_once)
         prepared = measure(History(timeline), "en", "")
-        pictures.append([paint(prepared, scenario, "", "en", name, first, 300) for first in (0, 600)])
+        pictures.append([paint(prepared, scenario, workload, "en", name, first, 300) for first in (0, 600)])
     assert pictures[0] == pictures[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from random_scenarios import random_scenario
 from same_timeline import first_timeline_difference
 
+from sched.decisions import first_other_decision
 from sched.errors import InputError
 from sched.fork import FORKABLE, fork
 from sched.metrics import per_request, summarize
@@ -18,7 +20,7 @@ from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
 from sched.timeline import Timeline
-from sched.twin import READY, TWIN_KNOBS, Twin, groups, twin, twin_scenario, won_or_lost
+from sched.twin import READY, TWIN_KNOBS, Difference, Twin, groups, score, size, twin, twin_scenario, won_or_lost
 
 SMALL = {"num_requests": 60}
 
@@ -92,6 +94,47 @@ def test_another_gpu_parts_by_the_times_of_its_steps() -> None:
     scenario = preset("recompute_tax").replace(**SMALL)
     found = parting(simulate(scenario), simulate(scenario.replace(gpu="L4")))
     assert found is not None and found.slower == 0 <= found.step
+
+
+def test_a_faster_gpu_shifts_the_times_and_what_is_decided_otherwise_comes_later() -> None:
+    scenario = preset("recompute_tax").replace(**SMALL)
+    left, right = simulate(scenario), simulate(scenario.replace(gpu="L4"))
+    found = parting(left, right)
+    assert found is not None and found.shifted and found.code == "arrives" and found.decisions is not None
+    one, other = found.decisions
+    assert one is not None and other is not None and (one.kind, one.name) != (other.kind, other.name)
+    assert min(one.step, other.step) > found.step
+
+
+def test_where_only_the_times_differ_no_decision_is_said_to() -> None:
+    scenario = Scenario().replace(num_requests=40, rate=1.0, num_gpu_blocks=8_192)
+    left, right = simulate(scenario), simulate(scenario.replace(gpu="L4"))
+    found = parting(left, right)
+    assert found is not None and found.shifted and found.decisions is None
+    assert left.admissions.request.tolist() == right.admissions.request.tolist()
+    assert left.admissions.step.tolist() != right.admissions.step.tolist()
+
+
+def test_a_run_that_goes_on_alone_decides_what_the_other_does_not() -> None:
+    scenario = preset("recompute_tax").replace(num_requests=40)
+    whole, part = simulate(scenario), simulate(scenario.replace(num_requests=39))
+    found = first_other_decision(part, whole)
+    assert found is not None and found[0] != found[1]
+    assert first_other_decision(whole, whole) is None
+
+
+@pytest.mark.parametrize("name", READY)
+def test_what_changes_most_comes_first(name: str) -> None:
+    found = compared(*pair(name))
+    won = score(found)
+    for ones in (won.better, won.worse):
+        assert not ones or size(ones[0]) == max(map(size, ones))
+
+
+def test_from_none_to_one_is_not_the_largest_change() -> None:
+    few, half = Difference("preemptions", 0.0, 1.0, -math.inf), Difference("goodput", 2.0, 1.0, -0.5)
+    assert size(few) == 1 < size(half) == 2
+    assert size(Difference("goodput", 0.0, 0.4, math.inf)) == math.inf
 
 
 def test_a_victim_chosen_otherwise_is_named() -> None:

@@ -8,25 +8,30 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from sched.advise import Advice, Numbers, Trial, advise_stepwise
+from sched.advise import Advice, Trial, advise_stepwise
 from sched.errors import InputError
+from sched.export import Column, Table, to_csv
+from sched.matched_pool import matched_pool
 from sched.measures import GOALS, MEASURES
+from sched.over_seeds import Numbers, Spread
 from sched.remedies import KINDS, Remedy
 from sched.scenario import Scenario
 from sched.traces import Trace
 from view import session
 from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
+from view.controls import page_query
 from view.controls.sidebar import sidebar
 from view.frame import Frame, frame
 from view.job import Job, workers
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
 from view.targets import targets_words
-from view.text import Text
+from view.text import Text, within
 from view.verdict import verdict_words
 
 LOOK = 0.4
@@ -48,7 +53,7 @@ def _advice(here: Frame) -> None:
     head = st.empty()  # in the same place while it is tried and when it is known
     head.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
     paste(text)
-    asked = st.query_params.get("goal", GOALS[0])
+    asked = page_query.current().get("goal", GOALS[0])
     goal = asked if asked in GOALS else GOALS[0]
     _goal(goal, text)
     if asked != goal:
@@ -68,7 +73,7 @@ def _goal(goal: str, text: Text) -> None:
 
 
 def _choose() -> None:
-    st.query_params["goal"] = st.session_state["advise.goal"]
+    page_query.put({"goal": st.session_state["advise.goal"]})
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------
@@ -133,7 +138,7 @@ def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") 
     own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
     own = "knob" if own == "knobs" and len(advice.trials) == 1 else own
     scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
-    parts = {**advice.finding.parts, "goal": _within(advice.goal, text), "unit": unit}
+    parts = {**advice.finding.parts, "goal": within(text(f"advise.goal.{advice.goal}")), "unit": unit}
     parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
     words = text(f"advise.finding.{own}", **parts)
     if own == "room" and unknown:
@@ -147,13 +152,35 @@ def _table(here: Frame, advice: Advice) -> None:
     """The remedies by kind, each with a way into the Playground."""
     text = here.text
     was = html.escape(text("advise.as_it_is"))
-    st.html(_row(text(f"advise.goal.{advice.goal}"), was, "", list(_cells(advice.before)), head=_heads(text)))
+    st.html(
+        _row(text(f"advise.goal.{advice.goal}"), was, "", list(_cells(advice.before, advice.spread)), head=_heads(text))
+    )
     for kind in KINDS:
         trials = [trial for trial in advice.trials if trial.remedy.kind == kind]
         if trials:
             st.html(f'<p class="advise-kind">{html.escape(text(f"advise.kind.{kind}"))}</p>')
         for trial in trials:
             _remedy(here, advice.goal, trial)
+    _download(advice, text)
+
+
+def _download(advice: Advice, text: Text) -> None:
+    st.download_button(
+        text("tabs.csv"), lambda: to_csv(advice_table(advice)), file_name="advise.csv", mime="text/csv",
+        on_click="ignore", key="advise.csv",
+    )  # fmt: skip
+
+
+def advice_table(advice: Advice) -> Table:
+    """The table as columns: first the run as it is, then each remedy; every number with its range over the seeds."""
+    rows = [("", math.nan, advice.before, advice.spread)]
+    rows += [(one.remedy.flag, one.gain, one.after, one.spread) for one in advice.trials]
+    table: dict[str, Column] = {"flag": [row[0] for row in rows], "gain": np.array([row[1] for row in rows])}
+    for name, _ in COLUMNS:
+        table[f"{name}_mean"] = np.array([row[2][name] for row in rows])
+        table[f"{name}_low"] = np.array([row[3][name][0] for row in rows])
+        table[f"{name}_high"] = np.array([row[3][name][1] for row in rows])
+    return table
 
 
 def _heads(text: Text) -> list[str]:
@@ -167,7 +194,7 @@ def _remedy(here: Frame, goal: str, trial: Trial) -> None:
         if remedy.kind == "order" and goal in ("ttft_p99", "goodput"):
             why = f"{text('advise.urgent')} {why}"
         flag, words = f"<code>{html.escape(remedy.flag)}</code>", f"{why} {cost(trial, text)}".strip()
-        st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after))))
+        st.html(_row(_shown_gain(goal, trial), flag, words, list(_cells(trial.after, trial.spread))))
         with st.container(horizontal=True, gap="small", key=f"advise_links_{remedy.knob}"):
             _links(here, goal, remedy)
 
@@ -180,9 +207,25 @@ def _links(here: Frame, goal: str, remedy: Remedy) -> None:
     now = encode(Place(scenario, place.preset, language=place.language))
     twin = write_changes(remedy.changes)
     st.page_link("pages/13_compare.py", label=text("advise.compare"), query_params=now | {"twin": twin})
-    if set(remedy.changes) == {remedy.knob}:  # a sweep turns the knob alone, and the pool would stay as it was typed
-        query = now | {"knob": remedy.knob, "measure": goal}
-        st.page_link("pages/14_sweep.py", label=text("advise.sweep", knob=remedy.knob), query_params=query)
+    curve, name = _curve_of(scenario, remedy)
+    if curve is not None:
+        query = encode(Place(curve, place.preset, language=place.language)) | {"knob": remedy.knob, "measure": goal}
+        st.page_link("pages/14_sweep.py", label=text(f"advise.{name}", knob=remedy.knob), query_params=query)
+
+
+def _curve_of(scenario: Scenario, remedy: Remedy) -> tuple[Scenario | None, str]:
+    """Whose knob to turn for the whole curve, and what the link is called; None if it cannot be turned.
+
+    A sweep turns one knob alone. Where the number of KV blocks would have to move with it, it must follow from the
+    hardware: typed in, it would stay.
+    """
+    if set(remedy.changes) == {remedy.knob}:
+        return scenario, "sweep"
+    own = remedy.knob == "gpu_memory_utilization"  # the curve starts where the share is now
+    try:
+        return scenario.replace(pool="hardware") if own else matched_pool(scenario), "sweep_hardware"
+    except InputError:
+        return None, ""
 
 
 def cost(trial: Trial, text: Text) -> str:
@@ -194,14 +237,10 @@ def cost(trial: Trial, text: Text) -> str:
     if remedy.blocks:
         parts.append(text("advise.cost.blocks", n=remedy.blocks))
     if trial.worse:
-        parts.append(text("advise.cost.worse", names=", ".join(_within(name, text) for name in trial.worse)))
+        parts.append(
+            text("advise.cost.worse", names=", ".join(within(text(f"advise.goal.{name}")) for name in trial.worse))
+        )
     return " ".join(parts)
-
-
-def _within(goal: str, text: Text) -> str:
-    """A goal's name within a sentence: a word begins small there, an abbreviation does not."""
-    name = text(f"advise.goal.{goal}")
-    return name if name[:2].isupper() else name[:1].lower() + name[1:]
 
 
 def _shown_gain(goal: str, trial: Trial) -> str:
@@ -212,21 +251,26 @@ def _shown_gain(goal: str, trial: Trial) -> str:
     return f"{trial.gain if MEASURES[of].more_is_better else -trial.gain:+.0%}".replace("-", "−")
 
 
-def _cells(numbers: Numbers) -> Iterator[tuple[str, str]]:
-    """Each number, with its class."""
+def _cells(numbers: Numbers, spread: Spread) -> Iterator[tuple[str, str, str]]:
+    """Each number, its range over the seeds (where they differ), and its class."""
     for name, scale in COLUMNS:
-        value = numbers[name] * scale
-        whole = abs(value) >= 100 or name == "preemptions"
-        shown = "–" if math.isnan(value) else f"{value:,.0f}" if whole else f"{value:.2f}"
-        yield shown, "bad" if name == "preemptions" and value >= 0.5 else ""
+        value, ends = numbers[name] * scale, [_written(name, end * scale) for end in spread[name]]
+        between = "–".join(ends) if ends[0] != ends[1] else ""
+        yield _written(name, value), between, "bad" if name == "preemptions" and value >= 0.5 else ""
 
 
-def _row(gain: str, what: str, words: str, cells: list[tuple[str, str]], head: list[str] | None = None) -> str:
+def _written(name: str, value: float) -> str:
+    whole = abs(value) >= 100 or name == "preemptions"
+    return "–" if math.isnan(value) else f"{value:,.0f}" if whole else f"{value:.2f}"
+
+
+def _row(gain: str, what: str, words: str, cells: list[tuple[str, str, str]], head: list[str] | None = None) -> str:
     """One row; `what` is HTML. With a head, the gain's place holds what the gains are of."""
     names = head or [""] * len(cells)
     boxes = "".join(
-        f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}</div>'
-        for name, (value, kind) in zip(names, cells, strict=True)
+        f'<div class="{kind}">{f"<small>{html.escape(name)}</small>" if name else ""}{html.escape(value)}'
+        f"{f'<em>{html.escape(between)}</em>' if between else ''}</div>"
+        for name, (value, between, kind) in zip(names, cells, strict=True)
     )
     return (
         f'<div class="advise-row{" head" if head else ""}"><b>{html.escape(gain)}</b><div class="what">{what}'

@@ -8,18 +8,23 @@ from pathlib import Path
 
 import streamlit as st
 
+from sched.decisions import Decision
 from sched.errors import InputError
-from sched.twin import Difference, Score, Twin, score
+from sched.missed import hinge, missed
+from sched.parting import Parting
+from sched.twin import Difference, Score, Twin, score, size
 from view import session
 from view.compare_below import below
 from view.compare_controls import Asked, controls, pair_asked, side_names
+from view.compare_priorities import one_priority, two_priorities_button
 from view.compare_runs import Pair, pair_of
 from view.compare_stages import compare_here, heading, stages
 from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import scaled, unit_behind
 from view.frame import frame
 from view.notices import end_text, error_text
-from view.text import Text
+from view.targets import hinge_words
+from view.text import Text, within
 
 SHOWN = (
     "throughput", "goodput", "ttft_p50", "ttft_p99", "itl_p99", "itl_max", "preemptions", "recompute_tax",
@@ -28,8 +33,8 @@ TAIL = ("ttft_p99", "itl_p99", "itl_max", "preemptions", "recompute_tax")
 """What is set in the colour of preemption and tail where it gets worse."""
 NOTABLE = 0.005
 """Differences below this share are none."""
-NAMED = 3
-"""Differences named in the headline, for better and for worse."""
+NAMED, NAMED_BESIDE = 3, 2
+"""Differences named in the headline, for better and for worse; and beside a headline that says something else."""
 PICTURE = ("compare_picture",)
 """What is drawn first when something was changed."""
 MANIFOLD = 10
@@ -73,8 +78,12 @@ def picture() -> None:
         ended = end_text(run.timeline, text)
         if ended:
             st.html(f'<p class="shell-end">{html.escape(f"{side}: {ended}")}</p>')
+    two_priorities_button(pair, asked, text)
     heading(text("compare.side.right"), text("compare.large"), names[1])
     st.html(_numbers(pair.found, text))
+    depends = hinge_line(pair, text)
+    if depends:
+        st.caption(depends)
     stages(pair, names, by)
 
 
@@ -91,12 +100,17 @@ def score_words(won: Score, names: tuple[str, str], text: Text) -> str:
                   "lost_left": won.lost.left, "lost_right": won.lost.right,
                   "total": _change(total, text) if total else text("compare.same")}  # fmt: skip
     parts |= {"better": _list(won.better, text), "worse": _list(won.worse, text)}
-    return text(f"compare.score.{won.code}", **parts)
+    words = text(f"compare.score.{won.code}", **parts)
+    changed = sorted((one for one in (*won.better, *won.worse) if one.name != "throughput"), key=size, reverse=True)
+    if won.code == "order" and changed:  # the total may stay while something else doubles
+        words = text("compare.score.besides", head=words, most=_list(tuple(changed[:NAMED_BESIDE]), text))
+    return words
 
 
 def _list(ones: tuple[Difference, ...], text: Text) -> str:
-    """The weightiest of some differences, in words."""
-    return ", ".join(f"{text(f'sweep.measure.{one.name}')} {_change(one, text, alone=True)}" for one in ones[:NAMED])
+    """The first of some differences, in words."""
+    names = {one: within(text(f"sweep.measure.{one.name}")) for one in ones[:NAMED]}
+    return ", ".join(f"{name} {_change(one, text, alone=True)}" for one, name in names.items())
 
 
 def unchanged_words(pair: Pair, asked: Asked, text: Text) -> str:
@@ -106,6 +120,8 @@ def unchanged_words(pair: Pair, asked: Asked, text: Text) -> str:
         return text("compare.parting.nothing")
     if asked.fork is not None and asked.fork >= left.timeline.num_steps:
         return text("compare.parting.late", last=left.timeline.num_steps - 1, step=asked.fork)
+    if pair.found.parting is None and one_priority(pair, asked) is not None:
+        return text("compare.parting.one_priority", n=len(left.workload.requests), priority=one_priority(pair, asked))
     if pair.found.parting is None and score(pair.found).code != "same":
         return text("compare.parting.times")
     return ""
@@ -116,6 +132,8 @@ def parting_words(found: Twin, text: Text) -> str:
     parted = found.parting
     if parted is None:
         return text("compare.parting.never")
+    if parted.shifted:
+        return shifted_words(parted, text)
     parts = dict(parted.parts)
     if "side" in parts:
         other = "right" if parts["side"] == "left" else "left"
@@ -126,6 +144,33 @@ def parting_words(found: Twin, text: Text) -> str:
     until = "slower" if 0 <= parted.slower < parted.step else "from_start" if parted.step == 0 else "until"
     begin = text(f"compare.parting.{until}", step=parted.step, at=parted.at, slower=parted.slower)
     return f"{begin} {why}"
+
+
+def shifted_words(parted: Parting, text: Text) -> str:
+    """Where only the time differs at first: since when, and what is decided differently after all, if anything is."""
+    since = parted.slower if parted.slower >= 0 else parted.step
+    words = text("compare.parting.shifted", slower=since, step=parted.step, at=parted.at, **parted.parts)
+    if parted.decisions is None:
+        return f"{words} {text('compare.parting.same_order')}"
+    left, right = (decision_words(one, text) for one in parted.decisions)
+    return f"{words} {text('compare.parting.decided', left=left, right=right)}"
+
+
+def decision_words(one: Decision | None, text: Text) -> str:
+    """What one side decides, and in which step."""
+    return text("compare.decides.nothing") if one is None else text(
+        f"compare.decides.{one.kind}", name=one.name, step=one.step
+    )  # fmt: skip
+
+
+def hinge_line(pair: Pair, text: Text) -> str:
+    """Why goodput differs, if it is one target that many requests miss on one side and few on the other."""
+    targets = pair.runs[0].scenario.targets
+    found = hinge([missed(run.each, targets) for run in pair.runs])
+    if found is None:
+        return ""
+    few, many = (text(f"compare.on.{('left', 'right')[place]}") for place in (found.few, found.many))
+    return hinge_words(found, targets, few, many, text)
 
 
 @cache

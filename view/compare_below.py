@@ -7,6 +7,7 @@ import html
 import streamlit as st
 
 from sched.errors import InputError
+from sched.export import Column, Table, to_csv
 from sched.metrics import Distribution, itl_values
 from sched.tails import Curve, curve
 from sched.twin import Group
@@ -56,6 +57,7 @@ def _draw(pair: Pair, names: tuple[str, str], text: Text) -> None:
             st.html(f'<p class="compare-title">Δ{latency.upper()}<span>{html.escape(_score(groups, text))}</span></p>')
             chart(spec, f"compare.scatter.{latency}", text("compare.won.title"), _select)
     _extremes(pair, text)
+    _download(pair, text)
     heading(text("compare.spread"), text("tabs.latency.spread_note"))
     for box, (name, curves, numbers) in zip(st.columns(3), _curves(pair), strict=True):
         with box:
@@ -95,6 +97,27 @@ def _extremes(pair: Pair, text: Text) -> None:
             columns, hide_index=True, column_config=formats, key="compare.extremes", on_select=picked,
             selection_mode="single-row",
         )  # fmt: skip
+
+
+def _download(pair: Pair, text: Text) -> None:
+    """All requests with their numbers on both sides, as CSV."""
+    st.download_button(
+        text("tabs.csv"), lambda: to_csv(pair_table(pair)), file_name="compare.csv", mime="text/csv",
+        on_click="ignore", key="compare.csv",
+    )  # fmt: skip
+
+
+def pair_table(pair: Pair) -> Table:
+    """One row a request: both latencies and preemptions, left and right."""
+    left, right = pair.runs
+    table: dict[str, Column] = {
+        "request": [left.timeline.request_id(number) for number in range(len(pair.groups))],
+        "kind": list(pair.groups),
+    }
+    for side, run in (("left", left), ("right", right)):
+        table |= {f"ttft_s_{side}": run.each.ttft, f"e2e_s_{side}": run.each.e2e}
+        table |= {f"preemptions_{side}": run.each.num_preemptions}
+    return table
 
 
 def _select(request: int) -> None:

@@ -16,6 +16,7 @@ from sched.scenario import SETTINGS, Scenario, read_value, section_of, write_val
 from sched.traces import Trace
 from sched.twin import READY, TWIN_KNOBS, Ready, twin_scenario
 from view import session
+from view.controls import own_scenario, page_query
 from view.frame import Frame
 from view.notices import error_text
 from view.text import Text
@@ -44,7 +45,7 @@ class Asked:
 
 def pair_asked(left: Scenario) -> Asked:
     """Read the address. Raises InputError naming what cannot be."""
-    query = st.query_params
+    query = page_query.current()
     fork = _fork(query.get("fork"))
     changes = read_changes(query["twin"]) if "twin" in query else dict(DEFAULT) if fork else _default(left)
     if fork is not None:
@@ -99,7 +100,7 @@ def side_names(asked: Asked, left: Scenario, text: Text) -> tuple[str, str]:
 
 def controls(here: Frame, asked: Asked | None) -> By:
     """Draw them; returns how the two playheads are tied."""
-    text, query = here.text, st.query_params
+    text, query = here.text, page_query.current()
     _ready(here.planned.scenario, asked, text)
     left, middle, right = st.columns([2.6, 1.5, 1.1], gap="small", vertical_alignment="bottom")
     with left:
@@ -128,19 +129,20 @@ def _ready(left: Scenario, asked: Asked | None, text: Text) -> None:
         text("compare.ready.label"), tuple(READY), key="compare.ready", on_change=_choose,
         format_func=lambda one: text(f"compare.ready.{one}"),
     )  # fmt: skip
+    own_scenario.way_back(text)
 
 
 def _choose() -> None:
     """Callback: a ready pair takes the place of the scenario and of the change."""
     name = st.session_state["compare.ready"]
-    if name is None:
+    if name is None or page_query.is_echo("compare.ready"):
         return
     ready: Ready = READY[name]
+    own_scenario.keep(ready.scenario)
     session.choose_preset(ready.preset)
     session.move(scenario=ready.scenario, step=None)
     session.write()
-    st.query_params["twin"] = write_changes(ready.right)
-    st.query_params.pop("fork", None)
+    page_query.replace({"twin": write_changes(ready.right), "fork": None}, "compare.")
     st.session_state["behind"] = True  # the sidebar follows when the picture is painted
 
 
@@ -148,7 +150,7 @@ def _change(here: Frame, asked: Asked | None, text: Text) -> None:
     """What the right one changes: a knob and its value; the others that are changed already stay."""
     changes = dict(asked.changes) if asked else {}
     offered = (*FIRST, *(name for name in TWIN_KNOBS if name not in FIRST))
-    if "fork" in st.query_params:
+    if "fork" in page_query.current():
         offered = tuple(name for name in offered if name in FORKABLE)
     last = next(reversed(changes), offered[0])
     knob, value, drop = st.columns([1.25, 1, 0.55], gap="small", vertical_alignment="bottom")
@@ -180,8 +182,10 @@ def _value(name: str, changes: dict[str, Any], text: Text) -> None:
 
 def _put_knob(left: Scenario) -> None:
     """Callback: another knob, at first with a value that differs."""
+    if page_query.is_echo("compare.knob"):
+        return
     name = st.session_state["compare.knob"]
-    st.query_params["twin"] = f"{name}={write_value(name, other_value(name, left))}"
+    page_query.put({"twin": f"{name}={write_value(name, other_value(name, left))}"})
 
 
 def other_value(name: str, left: Scenario) -> Any:
@@ -201,7 +205,10 @@ def other_value(name: str, left: Scenario) -> Any:
 
 def _put_value(name: str, key: str) -> None:
     """Callback: the knob's value; what cannot be read is refused when the page reads the address."""
-    st.query_params["twin"] = changed_last(st.query_params.get("twin", ""), name, st.session_state[key])
+    if page_query.is_echo(key):
+        return
+    twin = page_query.current().get("twin", "")
+    page_query.put({"twin": changed_last(twin, name, st.session_state[key])})
 
 
 def changed_last(twin: str, name: str, value: str) -> str:
@@ -217,7 +224,7 @@ def changed_last(twin: str, name: str, value: str) -> str:
 
 def _only() -> None:
     """Callback: keep the last change alone."""
-    st.query_params["twin"] = st.query_params.get("twin", "").split(";")[-1]
+    page_query.put({"twin": page_query.current().get("twin", "").split(";")[-1]})
 
 
 def _from_step(now: str | None, text: Text) -> None:
@@ -230,12 +237,11 @@ def _from_step(now: str | None, text: Text) -> None:
 
 
 def _put_fork() -> None:
+    if page_query.is_echo("compare.fork"):
+        return
     step = st.session_state["compare.fork"]
-    if step is None:
-        st.query_params.pop("fork", None)
-    else:
-        st.query_params["fork"] = str(step)
+    page_query.put({"fork": None if step is None else str(step)})
 
 
 def _put_by() -> None:
-    st.query_params["by"] = st.session_state["compare.by"]
+    page_query.put({"by": st.session_state["compare.by"]})

@@ -20,6 +20,7 @@ from view.figures.stage_scale import Scale, beside, scale_of
 from view.frame import Frame
 from view.paint import came_from
 from view.player import player
+from view.player.export import standalone
 from view.player.pack import pack
 from view.player.picture import Caption
 from view.player.words import words
@@ -61,13 +62,30 @@ def stages(pair: Pair, names: tuple[str, str], by: By) -> None:
             heading(here.text(f"compare.side.{side}"), "", names[place])
             first = _first_step(side, _name(pair, place, here.language), token, steps[place])
             goto = (f"{token}{pair.key}{by}", steps[place])
+            payload = _payload(here, pair, place, first)
             player(
-                _payload(here, pair, place, first), key=f"compare_{side}", goto=goto, selected=_present(run),
+                payload, key=f"compare_{side}", goto=goto, selected=_present(run),
                 group="twin", by=by, on_step=_rested if side == "left" else None,
                 on_select=partial(_selected, side), on_want=partial(_wants, side),
             )  # fmt: skip
+            _file(here, side, payload, steps[place], _present(run))
     runs = [_name(pair, place, here.language) for place in range(2)]
     _watch(key="compare_painted", data={"runs": runs}, height=1, on_painted_change=_painted)
+
+
+def _file(here: Frame, side: str, payload: bytes, step: int, selected: int | None) -> None:
+    """One side's picture, the steps that the browser has of it, as a file that plays without a server.
+
+    It is made when the button is pressed, outside the visitor's session: all it needs is given to it.
+    """
+    title = f"{here.text('menu.compare')} · {here.text(f'compare.side.{side}')}"
+    language = here.language
+    st.download_button(
+        here.text("shell.file"),
+        lambda: standalone(payload, title=title, language=language, step=step, selected=selected),
+        file_name=f"{session.place().preset}-{side}.html", mime="text/html", on_click="ignore",
+        key=f"compare.file.{side}", help=here.text("shell.file_help"),
+    )  # fmt: skip
 
 
 def painted_name(pair: Pair, language: str) -> str:

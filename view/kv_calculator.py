@@ -25,6 +25,8 @@ from view.share import Place, encode
 from view.text import Text
 
 STATE = "calculator"
+OWN = ""
+"""Stands in the list of models for the one that was pasted."""
 SLIDERS = ("gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size", "max_model_len")
 LENGTHS = ("prompt_mean", "output_mean")
 NAMES = ("gpu", "model", "kv_cache_dtype", *SLIDERS, *LENGTHS, "model_config")
@@ -106,13 +108,9 @@ def _turn(name: str) -> None:
 
 
 def _controls(scenario: Scenario, text: Text) -> None:
-    for name in ("gpu", "model", "kv_cache_dtype"):
-        _seed(scenario, name)
-        options = SETTINGS[name][1].metadata["options"]
-        st.selectbox(
-            text(f"controls.{name}.label"), options, options.index(scenario.value(name)), key=f"calc.{name}",
-            on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
-        )  # fmt: skip
+    _choice(scenario, "gpu", text)
+    _model(scenario, text)
+    _choice(scenario, "kv_cache_dtype", text)
     for name in (*SLIDERS, *LENGTHS):
         _seed(scenario, name)
         stops = sorted({*STOPS[name], scenario.value(name)})
@@ -120,14 +118,50 @@ def _controls(scenario: Scenario, text: Text) -> None:
             text(f"controls.{name}.label"), stops, scenario.value(name), key=f"calc.{name}",
             format_func=lambda value: f"{value:,}", on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
         )  # fmt: skip
-    with st.expander(text("controls.model_config.label")):
+    shell.copy_button(text)
+
+
+def _choice(scenario: Scenario, name: str, text: Text) -> None:
+    _seed(scenario, name)
+    options = SETTINGS[name][1].metadata["options"]
+    st.selectbox(
+        text(f"controls.{name}.label"), options, options.index(scenario.value(name)), key=f"calc.{name}",
+        on_change=_turn, args=(name,), help=text(f"controls.{name}.help"),
+    )  # fmt: skip
+
+
+def _model(scenario: Scenario, text: Text) -> None:
+    """The model: one of the list, or the one whose config.json was pasted below; whichever was given last counts."""
+    own = bool(scenario.value("model_config"))
+    options = (*((OWN,) if own else ()), *SETTINGS["model"][1].metadata["options"])
+    now = OWN if own else scenario.value("model")
+    if st.session_state[STATE]["error"] is None:
+        st.session_state["calc.model"] = now
+    st.selectbox(
+        text("controls.model.label"), options, options.index(now), key="calc.model", on_change=_listed,
+        format_func=lambda one: text("capacity.own_model", name=_own_name(scenario)) if one == OWN else one,
+        help=text("controls.model.help"),
+    )  # fmt: skip
+    with st.expander(text("capacity.paste"), expanded=own):
         _seed(scenario, "model_config")
         st.text_area(
             text("controls.model_config.label"), scenario.value("model_config"), key="calc.model_config", height=140,
             on_change=_turn, args=("model_config",), help=text("controls.model_config.help"),
-            label_visibility="collapsed",
+            placeholder=text("capacity.paste_example"),
         )  # fmt: skip
-    shell.copy_button(text)
+
+
+def _own_name(scenario: Scenario) -> str:
+    """What a pasted model is called: by its size, since a config.json need not name it."""
+    return f"{scenario.hardware.resolved_model().num_params / 1e9:.1f}B"
+
+
+def _listed() -> None:
+    """Callback: a listed model takes the place of a pasted one."""
+    if st.session_state["calc.model"] != OWN:
+        state = st.session_state[STATE]
+        state["changes"] = {name: value for name, value in state["changes"].items() if name != "model_config"}
+        _turn("model")
 
 
 def _seed(scenario: Scenario, name: str) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from sched.errors import InputError
 from sched.presets import DEFAULT_PRESET, PRESETS
 from sched.scenario import Scenario
 from sched.traces import Trace
+from view.controls import page_query
 from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
@@ -28,8 +28,9 @@ LEFT = 20
 """So many addresses before the last are remembered."""
 CHOSEN = 10.0
 """For so long [s] after a preset was chosen a browser may still show the controls of the one before."""
-ECHO = 2.0
-"""For so long [s] after an arrival a browser may still send the values that the controls had before it."""
+ECHO = 3.0
+"""For so long [s] after an arrival, or another scenario altogether, a browser may still send the values that the
+controls had before it."""
 
 
 def open_page() -> None:
@@ -42,17 +43,12 @@ def open_page() -> None:
         state["arrived"] = True
     else:
         _acknowledge(query)
-        state["arrived"] = not _is_here(query) and (_walked() or not (edited or _is_late(query)))
+        state["arrived"] = not _is_here(query) and (page_query.walked() or not (edited or _is_late(query)))
     if state["arrived"]:
         _open(query)
     elif edited:
         write()
-
-
-def _walked() -> bool:
-    """Whether the browser says that it went back or forward; it does not if it also sent something else."""
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
+    page_query.settle(arrived=state["arrived"])
 
 
 def leave() -> None:
@@ -62,7 +58,8 @@ def leave() -> None:
 
 def _is_late(query: Mapping[str, str]) -> bool:
     """Whether a query is what the address was before the last changes: the browser may not have changed it yet."""
-    return time.monotonic() - st.session_state["left_at"] < LAG and _was_here(query)
+    soon = time.monotonic() - st.session_state["left_at"] < LAG or page_query.asked_lately()
+    return soon and _was_here(query)
 
 
 def _was_here(query: Mapping[str, str]) -> bool:
@@ -102,7 +99,8 @@ def _is_here(query: Mapping[str, str]) -> bool:
 
 def is_echo(settings: Mapping[str, Any]) -> bool:
     """Whether a change, soon after back, forward or a link, is to what the controls showed shortly before."""
-    begin = time.monotonic() - ECHO
+    is_told = _is_here(st.query_params.to_dict())  # a busy browser may not have the new address for long
+    begin = time.monotonic() - (ECHO if is_told else page_query.LATE)
     shown = (was for left_at, was in st.session_state["shown"] if left_at > begin)
     return any(all(was.scenario.value(name) == value for name, value in settings.items()) for was in shown)
 
@@ -121,14 +119,20 @@ def _open(query: dict[str, str]) -> None:
     opened = decode(query, state.get("traces", ()))
     state.pop("awaited", None)
     if "place" in state:
-        state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
+        _remember_shown()
     else:
-        state["shown"] = ()  # places that were left by back, forward or a link, with the time
+        state["shown"] = ()  # places that were left by back, forward, a link or a preset, with the time
     state["place"], state["notices"] = opened.place, opened.notices
     state["link"], state["left_at"] = query, 0.0
     state["left"] = ()  # addresses that changes have left, as far as the browser may still have them
     forget()
     go_to(opened.place.step)
+
+
+def _remember_shown() -> None:
+    """The controls show the present place; soon they show another, and until then the browser may send what they do."""
+    state = st.session_state
+    state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
 
 
 def write() -> None:
@@ -252,6 +256,7 @@ def choose_language(chosen: str) -> None:
 def choose_preset(name: str) -> None:
     """Callback: start from a preset, at its moment."""
     forget()
+    _remember_shown()
     st.session_state["notices"] = ()
     move(scenario=PRESETS[name].scenario, preset=name, step=None, selected=None)
     go_to(None)

@@ -14,6 +14,7 @@ from sched.sweep import MAX_SEEDS, Axis, knobs
 from sched.sweep_questions import QUESTIONS, Question
 from sched.sweep_values import FIRST, read_axis, suggested
 from view import session
+from view.controls import own_scenario, page_query
 from view.text import Text
 
 NONE = "-"
@@ -33,7 +34,7 @@ class Asked:
 
 def asked_for(scenario: Scenario) -> Asked:
     """Read the address. Raises InputError for what cannot be."""
-    query = st.query_params
+    query = page_query.current()
     name, second = query.get("knob", "max_num_seqs"), query.get("knob2", NONE)
     axes = [_axis(name, query.get("values"), scenario)]
     if second not in ("", NONE):
@@ -57,7 +58,7 @@ def _axis(name: str, typed: str | None, scenario: Scenario) -> Axis:
 
 def controls(text: Text, asked: Asked | None, scenario: Scenario) -> None:
     """Ready questions; knob, values, a second knob, seeds, the measure. All of them live in the address."""
-    query = st.query_params
+    query = page_query.current()
     if asked is None and "sweep.drawn" in st.session_state and st.session_state.pop("sweep.drawn"):
         return
     st.session_state["sweep.drawn"] = asked is not None
@@ -89,6 +90,7 @@ def _questions(asked: Asked | None, scenario: Scenario, text: Text) -> None:
         text("sweep.question.label"), tuple(QUESTIONS), key="sweep.question", on_change=_ask,
         format_func=lambda one: text(f"sweep.question.{one}"),
     )  # fmt: skip
+    own_scenario.way_back(text)
 
 
 def _asks(question: Question) -> Asked:
@@ -98,18 +100,18 @@ def _asks(question: Question) -> Asked:
 def _ask() -> None:
     """Callback: a ready question takes the place of the scenario and of all controls."""
     name = st.session_state["sweep.question"]
-    if name is None:
+    if name is None or page_query.is_echo("sweep.question"):
         return
     question = QUESTIONS[name]
+    own_scenario.keep(question.scenario)
     session.choose_preset(question.preset)
     session.move(scenario=question.scenario, step=None)
-    for key in ("knob2", "values2"):
-        st.query_params.pop(key, None)
+    asks: dict[str, str | None] = dict.fromkeys(("knob2", "values2"))
     for place, axis in enumerate(question.axes):
         end = str(place + 1) if place else ""
-        st.query_params[f"knob{end}"] = axis.name
-        st.query_params[f"values{end}"] = ",".join(write_value(axis.name, value) for value in axis.values)
-    st.query_params["seeds"], st.query_params["measure"] = str(question.seeds), question.measure
+        asks[f"knob{end}"] = axis.name
+        asks[f"values{end}"] = ",".join(write_value(axis.name, value) for value in axis.values)
+    page_query.replace({**asks, "seeds": str(question.seeds), "measure": question.measure}, "sweep.")
 
 
 def _names() -> tuple[str, ...]:
@@ -141,6 +143,5 @@ def _typed(name: str, now: str, text: Text) -> None:
 
 def _put(name: str, key: str, drops: str) -> None:
     """Callback: write a control into the address; another knob brings its own values."""
-    st.query_params[name] = st.session_state[key]
-    if drops and drops in st.query_params:
-        del st.query_params[drops]
+    if not page_query.is_echo(key):
+        page_query.put({name: st.session_state[key], **({drops: None} if drops else {})})

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.knee import Turn, best, is_ordered, turn
+from sched.missed import hinge
 from sched.remedies import MORE_KV
 from sched.scenario import write_value
 from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
@@ -23,15 +24,19 @@ from view.frame import Frame, frame
 from view.job import Job
 from view.notices import error_text
 from view.share import Place, encode
+from view.sweep_charts import growing
 from view.sweep_controls import Asked, asked_for, controls
 from view.sweep_runs import is_present, job_of, start, wake
-from view.tabs.here import chart, theme_of_browser
-from view.targets import targets_words
-from view.text import Text
+from view.tabs.here import theme_of_browser
+from view.targets import hinge_words, targets_words
+from view.text import Text, within
 
-LOOK, FIRST_LOOK = 0.4, 0.5
-"""How often a page looks at a sweep that is under way, and how long it waits for its first point [s]."""
-GROWTH, STILL = 1.25, 2.0
+LOOK, FIRST_LOOK = 0.8, 0.5
+"""How often a page looks at a sweep that is under way, and how long it waits for its first point [s].
+
+A look costs the browser as much as a run costs a core, and they may share the cores.
+"""
+GROWTH, STILL = 1.25, 3.0
 """The charts are drawn anew when so many times as many runs are done, or after so long [s]."""
 
 
@@ -157,16 +162,21 @@ def _headline(
         return html.escape(text("sweep.waiting" if running else "sweep.too_few", knob=knob))
     if turned is None or (turned.kind == "steady" and not is_ordered(planned.axes[0].values)):
         assert top is not None, "one point at least is known"
-        pairs = zip(planned.axes, found[top].values, strict=True)
-        at = ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
+        at = _values_at(planned, found[top])
         value = _shown(measure, found[top].mean(measure), text)
         return html.escape(text("sweep.turn.map", measure=name, at=at, value=value))
     here, beyond = found[turned.place], found[turned.beyond]
-    parts = {"measure": name, "knob": knob, "at": write_value(knob, here.values[0]),
+    parts = {"measure": name, "inside": within(name), "knob": knob, "at": write_value(knob, here.values[0]),
              "beyond": write_value(knob, beyond.values[0]), "fallen": _shown(measure, beyond.mean(measure), text),
              "value": _shown(measure, turned.value, text),
              "first": _shown(measure, turned.first, text), "last": _shown(measure, turned.last, text)}  # fmt: skip
     return html.escape(text(f"sweep.turn.{turned.kind}", **parts))
+
+
+def _values_at(planned: Sweep, row: Row) -> str:
+    """The knobs' values of a point."""
+    pairs = zip(planned.axes, row.values, strict=True)
+    return ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
 
 
 def _shown(measure: str, value: float, text: Text) -> str:
@@ -180,25 +190,14 @@ def _charts(
 ) -> int | None:  # fmt: skip
     """The curves, or the map; the point that was clicked."""
     text, theme = here.text, theme_of_browser()
-    clicked: list[int] = []
     if len(planned.axes) == 2:
         spec = sweep_map(planned.axes, found, measure, best(found, measure), text, theme)
-        chart(spec, "sweep.map", text("sweep.title"), clicked.append)
-        return _picked("sweep.map")
-    columns = [box for _ in range(2) for box in st.columns(3, gap="medium")]
-    for box, (name, lines) in zip(columns, CHARTS, strict=True):
+        return growing([(spec, text("sweep.title"))], "sweep_map")
+    figures = []
+    for name, lines in CHARTS:
         mine = turned if turned is not None and any(line.measure == measure for line in lines) else None
-        with box:
-            spec = sweep_curve(name, lines, found, mine, text, theme)
-            chart(spec, f"sweep.chart.{name}", text(f"sweep.chart.{name}"), clicked.append)
-    return next((at for name, _ in CHARTS if (at := _picked(f"sweep.chart.{name}")) is not None), None)
-
-
-def _picked(key: str) -> int | None:
-    """The row whose point was clicked in a chart."""
-    points = st.session_state.get(key, {}).get("selection", {}).get("points", [])
-    data = points[0].get("customdata") if points else None
-    return int(data[0]) if data else None
+        figures.append((sweep_curve(name, lines, found, mine, text, theme), text(f"sweep.chart.{name}")))
+    return growing(figures, "sweep_charts", columns=3)
 
 
 def _open(here: Frame, planned: Sweep, row: int) -> None:
@@ -217,6 +216,9 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         assert row.refused is not None
         values = ", ".join(str(value) for value in row.values)
         st.caption(f"{values}: {error_text(row.refused, text)}")
+    depends = _hinge(here, planned, found)
+    if depends:
+        st.markdown(depends)
     left, right = st.columns([5, 1], vertical_alignment="center")
     told = ("click_cell",) if len(planned.axes) == 2 else ("click", "method")
     against = targets_words(here.planned.scenario.targets, text)
@@ -225,3 +227,15 @@ def _below(here: Frame, planned: Sweep, found: tuple[Row, ...], text: Text) -> N
         text("tabs.csv"), lambda: to_csv(sweep_table(planned, found)), file_name="sweep.csv", mime="text/csv",
         on_click="ignore", key="sweep.csv", width="stretch",
     )  # fmt: skip
+
+
+def _hinge(here: Frame, planned: Sweep, found: tuple[Row, ...]) -> str:
+    """Why goodput jumps, if it is one target that many requests miss at some values and few at others."""
+    known = [{name: band.mean for name, band in row.numbers.items()} for row in found]
+    turns_on = hinge(known)
+    if turns_on is None:
+        return ""
+    few, many = (
+        here.text("sweep.hinge_at", at=_values_at(planned, found[place])) for place in (turns_on.few, turns_on.many)
+    )
+    return hinge_words(turns_on, here.planned.scenario.targets, few, many, here.text)

@@ -67,6 +67,11 @@ def _compiled(text: str) -> tuple[str, list[Writer]]:
     return _compile(text)
 
 
+def within(name: str) -> str:
+    """A name as it stands within a sentence: a word begins small there, an abbreviation does not."""
+    return name if name[:2].isupper() else name[:1].lower() + name[1:]
+
+
 def fields_of(text: str) -> set[str]:
     """The names of a text's fields."""
     return {name for _, name, _, _ in string.Formatter().parse(text) if name}

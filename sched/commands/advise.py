@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from sched.advise import Advice, Numbers, Trial, advise
+from sched.advise import Advice, Trial, advise
 from sched.commands.scenario_options import add_scenario_options, scenario_and_trace
 from sched.measures import GOALS
+from sched.over_seeds import Numbers
 from sched.parallel import ALL_CORES, Workers
 
 FINDINGS = {

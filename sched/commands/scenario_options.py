@@ -16,7 +16,9 @@ from sched.workload import Workload, make_workload
 
 def add_scenario_options(parser: argparse.ArgumentParser) -> None:
     """[--preset NAME] [--workload FILE_OR_NAME] [--limit N] [--set NAME=VALUE]…"""
-    parser.add_argument("--preset", metavar="NAME", help="start from a preset instead of the default scenario")
+    parser.add_argument("--preset", metavar="NAME",
+                        help="start from a preset; without one, every setting has its own default, which is not what "
+                        "the app opens with: that is --preset kv_runs_out")  # fmt: skip
     parser.add_argument("--workload", metavar="FILE_OR_NAME",
                         help="a trace: a file, or the name of a bundled one (azure_conv_2023, …)")  # fmt: skip
     parser.add_argument("--limit", type=int, metavar="N", help="the first N requests only")

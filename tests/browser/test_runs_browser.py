@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Literal
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
 
+from sched.sweep_questions import QUESTIONS
+from sched.twin import READY
 from tests.browser.app_site import app_site
 from tests.browser.player_site import CHROMIUM, browser
+from view.compare_controls import write_changes
+from view.share import decode
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 LONG = 60_000  # [ms]; the machine may be busy
@@ -145,6 +151,15 @@ def test_what_lies_under_both_pictures_follows_a_change(chromium: Browser, addre
         until(page, lambda: under() != before and "max_num_seqs 4" in page.inner_text("h1"))
 
 
+def test_both_sides_are_saved_as_files_and_all_requests_as_a_table(chromium: Browser, address: str) -> None:
+    with visit(chromium, address + TWIN) as page:
+        both_painted(page)
+        for button, name in (("Save as HTML", "recompute_tax-left.html"), ("Download CSV", "compare.csv")):
+            with page.expect_download(timeout=LONG) as saved:
+                page.get_by_role("button", name=button).first.click()
+            assert saved.value.suggested_filename == name and saved.value.path().stat().st_size > 1_000
+
+
 def test_on_a_phone_both_are_there(chromium: Browser, address: str) -> None:
     with visit(chromium, address + TWIN, width=390) as page:
         both_painted(page)
@@ -190,6 +205,79 @@ def test_charts_follow_the_theme(chromium: Browser, address: str, width: int) ->
         until(page, lambda: page.evaluate(ink) != dark_on_light)
         page.emulate_media(color_scheme="light")
         until(page, lambda: page.evaluate(ink) == dark_on_light)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_map_is_drawn_in_each_theme(chromium: Browser, address: str, scheme: Literal["light", "dark"]) -> None:
+    query = "sweep?v=1&preset=recompute_tax&num_requests=40&lang=en&values=2,8&knob2=watermark&values2=0,0.1&seeds=1"
+    context = chromium.new_context(color_scheme=scheme, locale="en-US")
+    page = context.new_page()
+    page.goto(address + query)
+    until(page, lambda: page.locator(".growing .hm image").count() == 1 and "4 runs" in page.inner_text("body"))
+    until(page, lambda: page.locator(".growing .points path").count() == 4)
+    context.close()
+
+
+def test_charts_that_grow_stay_where_they_are(chromium: Browser, address: str) -> None:
+    values = ",".join(map(str, range(1, 31)))
+    query = f"?v=1&preset=recompute_tax&num_requests=60&lang=en&values={values}&seeds=3"
+    with visit(chromium, address + "sweep" + query) as page:
+        until(page, lambda: page.locator(".growing .js-plotly-plot").count() == 6)
+        page.evaluate("""() => {
+          globalThis.gone = 0
+          document.querySelectorAll(".growing .js-plotly-plot").forEach(one => (one.dataset.mine = "1"))
+          const look = () => {
+            if (document.querySelectorAll(".growing [data-mine]").length < 6) globalThis.gone += 1
+            requestAnimationFrame(look)
+          }
+          look()
+        }""")
+        page.get_by_role("button", name="Make 90 runs").click(timeout=LONG)
+        until(page, lambda: "90 runs, 3 seeds a point" in page.inner_text("body"))
+        assert page.evaluate("globalThis.gone") == 0
+        until(page, lambda: page.locator(".growing [data-mine]").first.locator(".points path").count() == 30)
+
+
+@pytest.mark.parametrize("page_name", ["sweep", "compare"])
+def test_two_quick_clicks_ask_the_second_question(chromium: Browser, address: str, page_name: str) -> None:
+    names = list(QUESTIONS if page_name == "sweep" else READY)
+    order = ("map", "threshold", "collapse", "watermark") if page_name == "sweep" else ("policy", "swap", "full_isl")
+    with visit(chromium, f"{address}{page_name}?v=1&preset=recompute_tax&num_requests=30&lang=en") as page:
+        buttons = page.locator("[class*=st-key-sweep-question] button, [class*=st-key-compare-ready] button")
+        buttons.last.wait_for(timeout=LONG)
+        page.wait_for_timeout(1500)
+        for first, second in pairwise(order):
+            buttons.nth(names.index(first)).click()
+            page.wait_for_timeout(200)
+            buttons.nth(names.index(second)).click()
+            until(page, lambda second=second: _asks(page, second))
+            page.wait_for_timeout(2500)
+            assert _asks(page, second), page.url
+
+
+def _asks(page: Page, name: str) -> bool:
+    """Whether the address holds a question as a whole: its scenario and what is asked of it."""
+    query = {key: values[0] for key, values in parse_qs(urlsplit(page.url).query).items()}
+    scenario = decode(query).place.scenario
+    if name in QUESTIONS and "/sweep" in page.url:
+        question = QUESTIONS[name]
+        asked = (query.get("knob"), query.get("knob2"), query.get("measure"))
+        knobs = [axis.name for axis in question.axes]
+        return scenario == question.scenario and asked == (*knobs, *[None] * (2 - len(knobs)), question.measure)
+    return scenario == READY[name].scenario and query.get("twin") == write_changes(READY[name].right)
+
+
+def test_both_pictures_and_their_controls_stand_at_the_same_height(chromium: Browser, address: str) -> None:
+    twin = "compare?v=1&preset=what_to_change&num_requests=200&lang=en&twin=max_num_seqs%3D48"
+    with visit(chromium, address + twin) as page:
+        both_painted(page)
+        page.evaluate("document.querySelector('.sx-dock').scrollIntoView({block: 'end'})")
+        page.wait_for_timeout(500)
+        for part in (".sx-stage", ".sx-below", ".sx-dock"):
+            tops = page.evaluate(
+                "part => [...document.querySelectorAll(part)].map(one => [one.offsetTop, one.offsetHeight])", part
+            )
+            assert tops[0] == tops[1], (part, tops)
 
 
 def test_a_sweep_that_was_stopped_can_be_begun_anew(chromium: Browser, address: str) -> None:

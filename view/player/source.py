@@ -13,6 +13,7 @@ MODULES = (
     "frame",
     "curves",
     "adapt",
+    "plotly",
     "figure",
     "grid",
     "slots",
@@ -44,5 +45,10 @@ def script(entry: str = "mount") -> str:
 
     `entry` is the last module: "mount" for Streamlit, "standalone" for the offline file.
     """
-    parts = [(HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in (*MODULES, entry)]
+    return joined(*(HERE / "js" / f"{name}.js" for name in (*MODULES, entry)))
+
+
+def joined(*files: Path) -> str:
+    """Some modules as one script; what they import from each other must come before it."""
+    parts = [file.read_text(encoding="utf-8") for file in files]
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", part)) for part in parts)

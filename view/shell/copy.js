@@ -30,11 +30,11 @@ export default function ({ data, parentElement }) {
     button.setAttribute("aria-live", "polite")
     parentElement.append(button)
   }
-  const { copy, copied, failed } = data.words
+  const { copy, copied, failed } = (button.words = data.words)
   button.textContent = copy
   button.onclick = () => {
     write(link(data.query))
       .then(() => (button.textContent = copied), () => (button.textContent = failed))
-      .finally(() => setTimeout(() => (button.textContent = copy), 1600))
+      .finally(() => setTimeout(() => (button.textContent = button.words.copy), 1600)) // the language may have changed
   }
 }

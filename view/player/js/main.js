@@ -2,7 +2,8 @@
 import {decode, fingerprint, openEnvelope} from "./wire.js";
 import {isDark, resolver, SYSTEM_DARK} from "./theme.js";
 import {arrays, gridSize} from "./frame.js";
-import {Figure, loadPlotly} from "./figure.js";
+import {Figure} from "./figure.js";
+import {loadPlotly} from "./plotly.js";
 import {Grid} from "./grid.js";
 import {plainText, Slots} from "./slots.js";
 import {Dock, fillIn, SPEEDS, upTo} from "./dock.js";
@@ -94,6 +95,7 @@ export class Player {
     if (mode) for (const m of ["embed", "present"]) this.root.classList.toggle("sx-" + m, this.mode === m);
     const theme = this.themeKey() !== this.theme;
     if (fresh || theme || mode) await this.show(); else { if (news) this.slots.reserve([h], h.ui, true); if (news || !this.playing) this.draw(); }
+    this.sync.level();
     if (!this.window()) this.ask(this.t);
     if (this.t !== was) this.rest();
     this.stats.takes.push({ms: performance.now() - began, bytes: payload.length, at: performance.now()});
@@ -196,6 +198,7 @@ export class Player {
       await this.figure.resize(width);
       this.place(this.window() ?? this.h);
       this.draw();
+      this.sync.level();
     });
   }
 
