@@ -50,6 +50,11 @@ class Turn:
     last: float
     beyond: int
 
+    @property
+    def told_as(self) -> str:
+        """What to call it in words: its kind, but "cliff_below" if it is bad before the place and not after."""
+        return "cliff_below" if self.kind == "cliff" and self.beyond < self.place else self.kind
+
 
 def turn(rows: Sequence[Row], measure: str) -> Turn | None:
     """Where the curve of a measure over one knob turns; None while fewer than two points are known."""

@@ -178,6 +178,7 @@ def test_a_latency_that_explodes_holds_up_to_the_point_before_it_does() -> None:
     assert found is not None and (found.kind, found.place, found.beyond) == ("cliff", 3, 4)
     backwards = turn(curve(12, 6, 0.4, 0.3, measure="ttft_p99"), "ttft_p99")
     assert backwards is not None and (backwards.kind, backwards.place, backwards.beyond) == ("cliff", 2, 1)
+    assert (found.told_as, backwards.told_as) == ("cliff", "cliff_below"), "up to a value, and from one on"
 
 
 def test_a_latency_that_grows_ever_faster_has_a_knee() -> None:

@@ -170,7 +170,7 @@ def _headline(
              "beyond": write_value(knob, beyond.values[0]), "fallen": _shown(measure, beyond.mean(measure), text),
              "value": _shown(measure, turned.value, text),
              "first": _shown(measure, turned.first, text), "last": _shown(measure, turned.last, text)}  # fmt: skip
-    return html.escape(text(f"sweep.turn.{turned.kind}", **parts))
+    return html.escape(text(f"sweep.turn.{turned.told_as}", **parts))
 
 
 def _values_at(planned: Sweep, row: Row) -> str:

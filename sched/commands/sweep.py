@@ -32,6 +32,7 @@ TURNS = {
     "best": "{measure} is best at {knob} = {at}: {value:,.4g} (at the ends {first:,.4g} and {last:,.4g}).",
     "knee": "{measure} has its knee at {knob} = {at}: {value:,.4g}; from {first:,.4g} to {last:,.4g} in all.",
     "cliff": "{measure} holds up to {knob} = {at}: {value:,.4g} there; at {beyond} it falls off.",
+    "cliff_below": "{measure} holds from {knob} = {at} on: {value:,.4g} there; at {beyond} it has not got there yet.",
     "flat": "{measure} hardly depends on {knob}: {first:,.4g} to {last:,.4g}.",
     "steady": "{measure} has no turn; it is best at the end {knob} = {at}: {value:,.4g}.",
 }
@@ -137,7 +138,7 @@ def _turn_in_words(sweep: Sweep, found: tuple[Row, ...], measure: str) -> str:
 
 
 def _words(turned: Turn, sweep: Sweep, found: tuple[Row, ...]) -> str:
-    return TURNS[turned.kind].format(
+    return TURNS[turned.told_as].format(
         measure=turned.measure, knob=sweep.axes[0].name, at=found[turned.place].values[0], value=turned.value,
         first=turned.first, last=turned.last, beyond=found[turned.beyond].values[0],
     )  # fmt: skip

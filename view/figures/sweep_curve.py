@@ -172,7 +172,7 @@ def _mark(
         return [], []
     at = x[turned.place]
     place = math.log10(at) if kind == "log" else at
-    words = text(f"sweep.mark.{turned.kind}", value=f"{at:,g}" if isinstance(at, int | float) else at)
+    words = text(f"sweep.mark.{turned.told_as}", value=f"{at:,g}" if isinstance(at, int | float) else at)
     return [upright(at, theme, dash="dot", width=1.2)], [above(place, words, theme)]
 
 
