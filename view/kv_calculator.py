@@ -153,7 +153,7 @@ def _model(scenario: Scenario, text: Text) -> None:
 
 def _own_name(scenario: Scenario) -> str:
     """What a pasted model is called: by its size, since a config.json need not name it."""
-    return f"{scenario.hardware.resolved_model().num_params / 1e9:.1f}B"
+    return f"{scenario.hardware.resolved_model().num_params / 1e9:,.1f}B"
 
 
 def _listed() -> None:
