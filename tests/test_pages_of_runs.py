@@ -555,6 +555,21 @@ def test_choosing_a_ready_pair_brings_its_scenario_and_its_change() -> None:
     assert app.query_params["twin"] in ("long_prefill_token_threshold=1024", ["long_prefill_token_threshold=1024"])
 
 
+def test_an_address_of_two_ready_pairs_mixed_is_no_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("view.controls.page_query.LATE", 60.0)
+    monkeypatch.setattr("view.session.LAG", 0.0)
+    app = opened("compare", lang="en", num_requests="30")
+    sound(app.get("button_group")[0].set_value("policy").run())
+    before = app.query_params.copy()
+    sound(app.get("button_group")[0].set_value("swap").run())
+    mixed = {**before, "twin": app.query_params["twin"]}  # the browser gets the two parts one after the other
+    for late in (mixed, mixed, before):
+        app.query_params.clear()
+        app.query_params.update(late)
+        sound(app.run())
+        assert app.session_state["place"].scenario == READY["swap"].scenario
+
+
 def test_a_change_of_nothing_parts_never() -> None:
     app = opened("compare", lang="en", twin="max_num_seqs=256")
     assert "to the very end" in said(app)

@@ -48,7 +48,7 @@ def open_page() -> None:
         _open(query)
     elif edited:
         write()
-    page_query.settle(arrived=state["arrived"])
+    page_query.settle(arrived=state["arrived"], here=_is_here(query))
 
 
 def leave() -> None:
@@ -59,7 +59,7 @@ def leave() -> None:
 def _is_late(query: Mapping[str, str]) -> bool:
     """Whether a query is what the address was before the last changes: the browser may not have changed it yet."""
     soon = time.monotonic() - st.session_state["left_at"] < LAG or page_query.asked_lately()
-    return soon and _was_here(query)
+    return (soon and _was_here(query)) or page_query.was_left(query)
 
 
 def _was_here(query: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from view.share import PAGE
+from view.share import PAGE, same_scenario
 
 LATE = 10.0
 """For so long [s] after a change a browser may still send the address that it had before; a busy one takes its time."""
@@ -53,7 +53,18 @@ def replace(changes: Mapping[str, str | None], controls: str | tuple[str, ...]) 
     state = st.session_state
     shown = {key: state[key] for key in state if str(key).startswith(controls)}
     state["page.shown"] = (*state.get("page.shown", ())[-MOST_LEFT:], (time.monotonic(), shown))
+    state["page.away"] = (*state.get("page.away", ())[-MOST_LEFT:], (time.monotonic(), state["link"]))
     put(changes)
+
+
+def was_left(query: Mapping[str, str]) -> bool:
+    """Whether a query has the load that was on this page shortly before something else was asked for.
+
+    A run that the app itself begins anew knows the new address already; that does not mean that the browser does.
+    """
+    state, begin = st.session_state, time.monotonic() - LATE
+    away = [link for at, link in state.get("page.away", ()) if at > begin]
+    return state.get("page.of") == _page() and any(same_scenario(query, link) for link in away)
 
 
 def is_echo(key: str) -> bool:
@@ -71,12 +82,17 @@ def asked_lately() -> bool:
     return lately and state["page.of"] == _page() and bool(state["page.left"])
 
 
-def settle(*, arrived: bool) -> None:
-    """When a page begins: put back what the browser sent too late; forget all of it once another address is opened."""
+def settle(*, arrived: bool, here: bool) -> None:
+    """When a page begins: put back what the browser sent too late; forget all of it once another address is opened.
+
+    here: the rest of the address is up to date too; the browser may get the two one after the other.
+    """
     state, sent = st.session_state, _sent()
     if state.pop("page.put", False):
         return  # just written here: the browser has not spoken yet
-    if arrived or sent == state.get("page.own"):
+    if arrived:
+        state["page.away"] = ()
+    if arrived or (here and sent == state.get("page.own")):
         state["page.left"] = ()
     elif _is_late(sent):
         _write(state["page.own"])
