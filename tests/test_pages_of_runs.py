@@ -570,6 +570,18 @@ def test_an_address_of_two_ready_pairs_mixed_is_no_wish(monkeypatch: pytest.Monk
         assert app.session_state["place"].scenario == READY["swap"].scenario
 
 
+def test_the_list_of_presets_may_still_say_what_it_showed_before_a_ready_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened("compare", lang="en", num_requests="30")
+    for name in ("policy", "swap"):
+        sound(app.get("button_group")[0].set_value(name).run())
+    sound(app.selectbox(key="w.preset").set_value(READY["policy"].preset).run())
+    assert app.session_state["place"].scenario == READY["swap"].scenario
+    for span in ("ECHO", "LATE"):
+        monkeypatch.setattr(f"view.controls.page_query.{span}", 0.0)
+    sound(app.selectbox(key="w.preset").set_value(READY["policy"].preset).run())
+    assert app.session_state["place"].preset == READY["policy"].preset, "later it is a choice"
+
+
 def test_a_change_of_nothing_parts_never() -> None:
     app = opened("compare", lang="en", twin="max_num_seqs=256")
     assert "to the very end" in said(app)

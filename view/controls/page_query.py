@@ -53,7 +53,8 @@ def replace(changes: Mapping[str, str | None], controls: str | tuple[str, ...]) 
     state = st.session_state
     shown = {key: state[key] for key in state if str(key).startswith(controls)}
     state["page.shown"] = (*state.get("page.shown", ())[-MOST_LEFT:], (time.monotonic(), shown))
-    state["page.away"] = (*state.get("page.away", ())[-MOST_LEFT:], (time.monotonic(), state["link"]))
+    links = [(time.monotonic(), link) for link in (*state["left"][-1:], state["link"])]
+    state["page.away"] = (*state.get("page.away", ())[-MOST_LEFT:], *links)
     put(changes)
 
 
@@ -69,10 +70,20 @@ def was_left(query: Mapping[str, str]) -> bool:
 
 def is_echo(key: str) -> bool:
     """Whether a control, soon after something else was asked for, only says again what it showed before."""
-    state = st.session_state
-    begin = time.monotonic() - (ECHO if _sent() == state.get("page.own") else LATE)
+    state, begin = st.session_state, _echoes_since()
     shown = [was for at, was in state.get("page.shown", ()) if at > begin]
     return any(key in was and was[key] == state[key] for was in shown)
+
+
+def is_echo_of_preset(name: str) -> bool:
+    """Whether the list of presets, soon after something else was asked for, only says again what it showed before."""
+    begin = _echoes_since()
+    return any(at > begin and link.get("preset") == name for at, link in st.session_state.get("page.away", ()))
+
+
+def _echoes_since() -> float:
+    """What was shown after that time [s] the browser may still send as if it were a wish."""
+    return time.monotonic() - (ECHO if _sent() == st.session_state.get("page.own") else LATE)
 
 
 def asked_lately() -> bool:
@@ -113,5 +124,6 @@ def _is_late(sent: Mapping[str, str]) -> bool:
 
 
 def _write(own: Mapping[str, str]) -> None:
-    query = {name: text for name, text in st.query_params.to_dict().items() if name not in PAGE}
+    """Write it beside the rest as that was written last: what the browser sent of the rest may be late, too."""
+    query = {name: text for name, text in st.session_state["link"].items() if name not in PAGE}
     st.query_params.from_dict({**query, **own})

@@ -8,7 +8,7 @@ import streamlit as st
 
 from sched.presets import PRESETS, preset_named
 from view import session, shell
-from view.controls import command, limits, load
+from view.controls import command, limits, load, page_query
 from view.controls.widgets import fold
 from view.frame import Frame
 from view.notices import error_text, note_text
@@ -50,7 +50,9 @@ def _preset(text: Text) -> None:
 
 def _choose() -> None:
     name = st.session_state["w.preset"]
-    if name in PRESETS and name != session.place().preset:  # a list that was only drawn again; one in another language
+    if name not in PRESETS or name == session.place().preset:
+        return  # a list that was only drawn again; one in another language
+    if not page_query.is_echo_of_preset(name):
         session.choose_preset(name)
 
 
