@@ -121,3 +121,16 @@ def test_on_a_phone_the_lane_crosses_no_words_of_the_victims_row(chromium: Brows
             .filter(box => box.width).sort((one, other) => other.left - one.left)[0])"""
         )
         assert words["right"] <= front["left"], "the lane goes up to the name of the victim at the queue's front"
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_new_blocks_are_written_clear_of_the_steps_tokens(chromium: Browser, address: str, language: str) -> None:
+    with visit(chromium, f"{address}prefix?v=1&lang={language}&step=751") as page:
+        page.wait_for_function("document.querySelector('.sx')?.dataset.ready && __sx.t === 751", timeout=LONG)
+        page.wait_for_timeout(300)
+        gap = page.evaluate(
+            """() => { const box = said => [...document.querySelectorAll(".sx-plot text")]
+                .filter(one => one.textContent.startsWith(said)).at(-1).getBoundingClientRect();
+            return box("+593").left - box("+38").right }"""
+        )
+        assert gap >= 3, gap

@@ -203,7 +203,9 @@ def _numbers(sheet: Sheet, found: Bars, ruled: Ruler, text: Text) -> None:
     sheet.texts(trace, "desktop", along="y", x=shift + ruled.blocks, y=0.0, text=found.blocks, **found.all())
     if ruled.scale.columns > 1:
         return
-    x = np.minimum(found.final + 14, ruled.tokens - 140).astype(np.int32)
+    more = sum(np.log10(np.maximum(numbers, 1)).astype(np.int32) for numbers in (found.tokens, found.new_blocks))
+    room = 152 + 14 * np.maximum(more - 2, 0)  # for the words and the step's tokens right of them, of several digits
+    x = np.minimum(found.final + 14, ruled.tokens - room).astype(np.int32)
     for hurried, color, weight in ((True, "preempt-text", 700), (False, "ink3", 500)):
         mask = (found.new_blocks > 0) & (found.hurried == hurried)
         trace = label(axes, color, 10.5 if size == 11 else 9, weight=weight)
