@@ -26,7 +26,7 @@ from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
 from view.controls import page_query
 from view.controls.sidebar import sidebar
-from view.frame import Frame, frame
+from view.frame import Frame, frame, picture_buttons
 from view.job import Job, workers
 from view.notices import error_text
 from view.share import UPLOAD, Place, encode
@@ -161,7 +161,9 @@ def _table(here: Frame, advice: Advice) -> None:
             st.html(f'<p class="advise-kind">{html.escape(text(f"advise.kind.{kind}"))}</p>')
         for trial in trials:
             _remedy(here, advice.goal, trial)
-    _download(advice, text)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        _download(advice, text)
+        picture_buttons(here, ".shell-verdict, .advise-finding, .advise-kind, .advise-row", "advise")
 
 
 def _download(advice: Advice, text: Text) -> None:

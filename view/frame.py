@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,9 @@ import streamlit as st
 
 from sched.errors import InputError
 from view import session, shell
+from view.controls import page_query
 from view.notices import error_text
+from view.paint import caption
 from view.palette import COLORS, FONT, MONO, Theme
 from view.run import Plan, warm
 from view.share import Place, encode
@@ -119,3 +121,13 @@ def unread(found: Sequence[InputError], text: Text) -> None:
 def _plain(sentence: str) -> str:
     """A sentence without anything that Markdown would read in it: a link's values are strangers' text."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]()#+-!|<>$~:" else sign for sign in sentence)
+
+
+def picture_buttons(here: Frame, select: str, file: str) -> None:
+    """Buttons that save parts of the page as PNG and SVG, with what was simulated, its seed and the link below.
+
+    select: the parts, as a CSS selector.
+    """
+    place, planned = session.place(), here.planned
+    about = replace(caption(planned.scenario, planned.workload, here.language, place.preset), file=file)
+    shell.picture_buttons(select, about, {**encode(place), **page_query.current()}, here.text)

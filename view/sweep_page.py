@@ -20,7 +20,7 @@ from view import session
 from view.controls.sidebar import sidebar
 from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
 from view.figures.sweep_map import sweep_map
-from view.frame import Frame, frame
+from view.frame import Frame, frame, picture_buttons
 from view.job import Job
 from view.notices import error_text
 from view.share import Place, encode
@@ -105,6 +105,7 @@ def _results(
     if opened is not None:
         _open(here, planned, opened)
     _below(here, planned, found, text)
+    picture_buttons(here, ".shell-verdict, [data-growing]", "sweep")
 
 
 def _drawn(job: Job[Outcome], running: bool) -> list[Outcome]:

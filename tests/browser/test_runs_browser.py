@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
 import pytest
 
@@ -299,3 +301,31 @@ def test_a_sweep_grows_and_a_point_opens_its_run(chromium: Browser, address: str
         page.locator(".js-plotly-plot").first.locator(".points path").nth(1).click(force=True)
         until(page, lambda: "/sweep" not in page.url and "max_num_seqs=8" in page.url)
         page.wait_for_selector(".sx[data-ready]", timeout=LONG)
+
+
+@pytest.mark.parametrize(
+    ("page_name", "own", "charts"),
+    [("sweep", "&knob=max_num_seqs&values=8,16,32&seeds=1", 6), ("advise", "", 0)],
+)
+def test_a_page_is_saved_as_a_picture_with_its_scenario_and_its_link(
+    chromium: Browser, address: str, page_name: str, own: str, charts: int
+) -> None:
+    with visit(chromium, f"{address}{page_name}?v=1&preset=kv_runs_out&num_requests=60&seed=7&lang=en{own}") as page:
+        button = page.get_by_role("button", name="Save picture: SVG")
+        button.wait_for(timeout=LONG)
+        page.wait_for_timeout(3000)
+        with page.expect_download() as saved:
+            button.click()
+        svg = Path(saved.value.path()).read_text(encoding="utf-8")
+        headline = page.locator("h1.shell-verdict").inner_text()
+        words = [node.text or "" for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
+        told = " ".join(words)
+        assert headline.split(":")[0].split(",")[0] in told and "seed 7" in told
+        assert "num_requests=60" in told and f"/{page_name}?" in told and own in told
+        assert svg.count("main-svg") >= charts and "var(--" not in svg and "light-dark" not in svg
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save picture: PNG").click()
+        assert saved.value.suggested_filename == f"{page_name}.png"
+        data = Path(saved.value.path()).read_bytes()
+        width, height = struct.unpack(">II", data[16:24])
+        assert data.startswith(b"\x89PNG") and width > 1200 and height > 400 and len(data) > 20_000

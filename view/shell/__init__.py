@@ -8,6 +8,9 @@ from pathlib import Path
 import streamlit as st
 
 from view import session
+from view.player.picture import Caption
+from view.player.source import HERE as PLAYER
+from view.player.source import joined
 from view.share import encode
 from view.text import Text
 
@@ -21,6 +24,9 @@ def _read(name: str) -> str:
 _address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
 _copy = st.components.v2.component("shell_copy", js=_read("copy.js"), isolate_styles=False)
 _theme = st.components.v2.component("shell_theme", js=_read("theme.js"), isolate_styles=False)
+_picture = st.components.v2.component(
+    "shell_picture", js=joined(PLAYER / "js" / "shot.js", HERE / "picture.js"), isolate_styles=False
+)
 _hint = st.components.v2.component("shell_hint", js=_read("hint.js"), isolate_styles=False)
 
 
@@ -51,6 +57,16 @@ def copy_button(text: Text, query: Mapping[str, str] | None = None) -> None:
     """
     words = {name: text(f"shell.address.{name}") for name in ("copy", "copied", "failed")}
     _copy(key="copy", data={"query": encode(session.place()) if query is None else query, "words": words})
+
+
+def picture_buttons(select: str, about: Caption, query: Mapping[str, str], text: Text) -> None:
+    """Buttons that save a part of the page as PNG and SVG.
+
+    select: the part's elements, as a CSS selector. query: what is added to an address that lacks it.
+    """
+    caption = {name: getattr(about, name) for name in ("title", "scenario", "seed", "file")}
+    words = {kind: text(f"shell.save_{kind}") for kind in ("png", "svg")}
+    _picture(key="picture", data={"select": select, "caption": caption, "query": dict(query), "words": words})
 
 
 def hint(text: Text) -> None:

@@ -1,6 +1,7 @@
 // Pictures for slides: the board and the stage as they stand, with a footer that says what they show, as SVG or as PNG at 2×.
 // Made from what is on the screen: Plotly's own SVG, the grids drawn again at the picture's resolution, the words as text.
-const SPACE = "http://www.w3.org/2000/svg", PAD = 28, FOOT = 68, SCALE = 2;
+const SPACE = "http://www.w3.org/2000/svg", SCALE = 2;
+export const PAD = 28, FOOT = 68;
 
 export function pictureSvg(player) {
   const {root, h, figure} = player, color = player.color, box = root.getBoundingClientRect();
@@ -26,7 +27,7 @@ function gridImage(player, image, n, dx, dy) {
   return element("image", {x: dx + ax._offset, y: dy + ay._offset, width: ax._length, height: ay._length, href: canvas.toDataURL()});
 }
 
-function plain(layer, dx, dy) {
+export function plain(layer, dx, dy) {
   const copy = layer.cloneNode(true);
   for (const node of copy.querySelectorAll(".draglayer, .hoverlayer, .zoomlayer")) node.remove();
   copy.setAttribute("x", dx);
@@ -35,7 +36,7 @@ function plain(layer, dx, dy) {
   return copy;
 }
 
-function footer({h, root, link}, width, height, color) {
+export function footer({h, root, link}, width, height, color) {
   const font = getComputedStyle(root).fontFamily, g = element("g", {"font-family": font}), c = h.caption, top = height - FOOT, wide = width - 2 * PAD;
   const pen = document.createElement("canvas").getContext("2d");
   const write = (y, text, size, weight, ink, x = PAD, anchor = "start", room = wide) => {
@@ -55,16 +56,16 @@ function footer({h, root, link}, width, height, color) {
   return g;
 }
 
-function element(name, attributes) {
+export function element(name, attributes) {
   const node = document.createElementNS(SPACE, name);
   for (const key in attributes) node.setAttribute(key, attributes[key]);
   return node;
 }
 
 // HTML as SVG: grounds and borders as rectangles, words as text where the browser put them.
-function drawWords(node, origin, out) {
+export function drawWords(node, origin, out) {
   const style = getComputedStyle(node), box = node.getBoundingClientRect();
-  if (style.display === "none" || !box.width || !box.height || node.matches(".sx-tools")) return;
+  if (style.display === "none" || !box.width || !box.height || node.matches(".sx-tools, .js-plotly-plot")) return;
   const x = box.left - origin.x, y = box.top - origin.y, line = parseFloat(style.borderTopWidth);
   const seen = style.backgroundColor !== "rgba(0, 0, 0, 0)";
   if (seen || line && parseFloat(style.borderBottomWidth)) out.append(element("rect", {x, y, width: box.width, height: box.height, rx: parseFloat(style.borderTopLeftRadius) || 0,
@@ -99,8 +100,10 @@ function drawText(node, style, origin, out) {
   flush();
 }
 
-export async function pictureBlob(player, kind) {
-  const {svg, width, height} = pictureSvg(player), blob = new Blob([svg], {type: "image/svg+xml;charset=utf-8"});
+export const pictureBlob = (player, kind) => blobOf(pictureSvg(player), kind);
+
+export async function blobOf({svg, width, height}, kind) {
+  const blob = new Blob([svg], {type: "image/svg+xml;charset=utf-8"});
   if (kind === "svg") return blob;
   const image = new Image(), url = URL.createObjectURL(blob);
   image.width = width;
@@ -116,9 +119,13 @@ export async function pictureBlob(player, kind) {
 }
 
 export async function savePicture(player, kind) {
-  const url = URL.createObjectURL(await pictureBlob(player, kind)), anchor = document.createElement("a");
+  saveAs(await pictureBlob(player, kind), `${player.h.caption.file || "picture"}-step-${player.t}.${kind}`);
+}
+
+export function saveAs(blob, name) {
+  const url = URL.createObjectURL(blob), anchor = document.createElement("a");
   anchor.href = url;
-  anchor.download = `${player.h.caption.file || "picture"}-step-${player.t}.${kind}`;
+  anchor.download = name;
   document.body.append(anchor);
   anchor.click();
   anchor.remove();
