@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 from xml.etree import ElementTree
 
@@ -44,9 +44,9 @@ def chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def visit(chromium: Browser, url: str, width: int = 1440) -> Iterator[Page]:
+def visit(chromium: Browser, url: str, width: int = 1440, **options: Any) -> Iterator[Page]:
     """A page in a fresh profile. At the end: no script has failed, and nothing was asked of another host."""
-    context = chromium.new_context(viewport={"width": width, "height": 1000}, locale="en-US")
+    context = chromium.new_context(viewport={"width": width, "height": 1000}, locale="en-US", **options)
     page = context.new_page()
     failures: list[str] = []
     hosts: set[str] = set()
@@ -310,7 +310,8 @@ def test_a_sweep_grows_and_a_point_opens_its_run(chromium: Browser, address: str
 def test_a_page_is_saved_as_a_picture_with_its_scenario_and_its_link(
     chromium: Browser, address: str, page_name: str, own: str, charts: int
 ) -> None:
-    with visit(chromium, f"{address}{page_name}?v=1&preset=kv_runs_out&num_requests=60&seed=7&lang=en{own}") as page:
+    link = f"{address}{page_name}?v=1&preset=kv_runs_out&num_requests=60&seed=7&lang=en{own}"
+    with visit(chromium, link, color_scheme="dark") as page:  # then a page begins anew, and its parts with it
         button = page.get_by_role("button", name="Save picture: SVG")
         button.wait_for(timeout=LONG)
         page.wait_for_timeout(3000)

@@ -48,13 +48,14 @@ function pictured(root, {select, caption, query}) {
 
 export default function ({data, parentElement}) {
   const buttons = (parentElement[KEY] ??= ["png", "svg"].map(kind => {
-    const button = parentElement.appendChild(document.createElement("button"))
+    const button = document.createElement("button")
     Object.assign(button, {type: "button", className: "shell-button", textContent: kind.toUpperCase()})
     button.dataset.kind = kind
     return button
   }))
   for (const button of buttons) {
     const {kind} = button.dataset
+    parentElement.append(button) // also once Streamlit has emptied the element and begins anew
     button.setAttribute("aria-label", data.words[kind])
     button.style.marginRight = "6px"
     button.onclick = async () => saveAs(await blobOf(pictured(parentElement, data), kind), `${data.caption.file}.${kind}`)
