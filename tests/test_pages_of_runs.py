@@ -501,7 +501,7 @@ def test_a_policy_that_changes_nothing_says_that_all_are_equal_and_can_give_them
     assert all(one.key != "compare.two" for one in app.button)
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "really another one"), ("ko", "실제로 다른 첫 결정")])
+@pytest.mark.parametrize(("language", "words"), [("en", "really differs"), ("ko", "실제로 다른 첫 결정")])
 def test_a_shift_in_time_is_not_called_another_decision(language: str, words: str) -> None:
     assert words in said(opened("compare", lang=language, twin="gpu=L4", num_requests="60"))
 
