@@ -260,8 +260,10 @@ def test_the_gallery_opens_a_preset_in_the_playground(chromium: Browser, address
 def test_a_link_carries_the_step_where_the_playhead_rests(chromium: Browser, address: str) -> None:
     with visit(chromium, f"{address}preemption?lang=en", permissions=["clipboard-read", "clipboard-write"]) as page:
         told(page)
+        before = page.evaluate("document.querySelector('.sx').dataset.ready")
         page.locator(".lesson-go[data-set]").first.click()
         expect(page.locator(".lesson-note")).to_be_visible(timeout=LONG)
+        page.wait_for_function("was => document.querySelector('.sx').dataset.ready !== was", arg=before, timeout=LONG)
         page.locator(".sx").first.focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function("new URLSearchParams(location.search).get('step') === '16'", timeout=LONG)
