@@ -7,27 +7,18 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Browser, Page
 
+from tests.browser.watched import watched
+
 LONG = 60_000  # [ms]; the machine may be busy
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
 @contextmanager
 def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
-    """A page in a fresh profile. At the end: no error in its console, no request to another host."""
-    context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
-    page = context.new_page()
-    errors: list[str] = []
-    hosts: set[str] = set()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    page.goto(url)
-    page.wait_for_selector(".sx .main-svg, .ready", timeout=LONG)
-    yield page
-    here = urlsplit(url).netloc
-    context.close()
-    assert not [error for error in errors if "404" not in error], "Streamlit itself looks for two files beside a page"
-    assert hosts - {""} == {here}, "everything comes from this server"
+    """A lesson's page, drawn."""
+    with watched(chromium, url, tolerated=["404"], **options) as page:  # Streamlit itself looks for two files beside it
+        page.wait_for_selector(".sx .main-svg, .ready", timeout=LONG)
+        yield page
 
 
 def query(page: Page) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """What stands where, on a phone and on a low screen: no words crossed, cut or covered, no button half out of sight."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,23 +7,10 @@ import pytest
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser
 
-from tests.browser.app_site import app_site
 from tests.browser.lesson_site import LONG, PHONE, at, visit
-from tests.browser.player_site import CHROMIUM, browser
+from tests.browser.player_site import CHROMIUM
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with app_site(workers=0) as (where, _):
-        yield where
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 CROSSED = r"""() => {

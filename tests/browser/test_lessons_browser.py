@@ -1,7 +1,6 @@
 """The lessons in a real browser: walked by keys, answered, presented, embedded, taken along; all pages on a phone."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,11 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from sched.lessons import LESSONS
-from tests.browser.app_site import app_site
 from tests.browser.lesson_site import LONG, PHONE, at, query, step, told, visit
-from tests.browser.player_site import CHROMIUM, browser
+from tests.browser.player_site import CHROMIUM
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 PAGES = (*LESSONS, "gallery", "capacity")
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with app_site(workers=0) as (where, _):
-        yield where
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 def labels(page: Page) -> list[list[str]]:

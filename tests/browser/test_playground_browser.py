@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -13,7 +13,8 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.app_site import app_site
-from tests.browser.player_site import CHROMIUM, browser
+from tests.browser.player_site import CHROMIUM
+from tests.browser.watched import watched
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 LONG = 60_000  # [ms]; the machine may be busy
@@ -44,35 +45,12 @@ CURVES = """async () => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with app_site(workers=0) as (where, _):
-        yield where
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
 @contextmanager
 def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
-    """A page in a fresh profile. At the end: no error in its console, no request to another host."""
-    context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
-    page = context.new_page()
-    errors: list[str] = []
-    hosts: set[str] = set()
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
-    page.goto(url)
-    painted(page)
-    yield page
-    here = urlsplit(url).netloc
-    context.close()
-    assert not errors
-    assert hosts - {""} == {here}, "everything comes from this server"
+    """The Playground, painted."""
+    with watched(chromium, url, **options) as page:
+        painted(page)
+        yield page
 
 
 def painted(page: Page) -> None:

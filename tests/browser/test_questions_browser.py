@@ -1,6 +1,5 @@
 """A lesson's question in a real browser: nothing moves when it is answered, and a teacher asks it before showing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,24 +8,11 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from sched.lessons import LESSONS
-from tests.browser.app_site import app_site
 from tests.browser.lesson_site import LONG, PHONE, at, query, told, visit
-from tests.browser.player_site import CHROMIUM, browser
+from tests.browser.player_site import CHROMIUM
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 WIDE = {"viewport": {"width": 1440, "height": 1000}}
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with app_site(workers=0) as (where, _):
-        yield where
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 def places(page: Page, selectors: list[str]) -> list[float]:

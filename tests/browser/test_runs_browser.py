@@ -19,8 +19,7 @@ from playwright.sync_api import Browser, Page
 
 from sched.sweep_questions import QUESTIONS
 from sched.twin import READY
-from tests.browser.app_site import app_site
-from tests.browser.player_site import CHROMIUM, browser
+from tests.browser.player_site import CHROMIUM
 from view.compare_controls import write_changes
 from view.share import decode
 
@@ -29,18 +28,6 @@ LONG = 60_000  # [ms]; the machine may be busy
 TWIN = "compare?v=1&preset=recompute_tax&num_requests=60&lang=en&twin=gpu%3DL4"
 PLAYERS = "[...document.querySelectorAll('.sx')].map(e => e[Symbol.for('scheduler-player')])"
 STEPS = PLAYERS + ".map(p => [p.t, p.h.clock[p.t]])"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with app_site(workers=0) as (where, _):
-        yield where
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 @contextmanager

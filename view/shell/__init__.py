@@ -22,10 +22,10 @@ def _read(name: str) -> str:
 
 
 _address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
-_copy = st.components.v2.component("shell_copy", js=_read("copy.js"), isolate_styles=False)
+_copy = st.components.v2.component("shell_copy", js=joined(HERE / "link.js", HERE / "copy.js"), isolate_styles=False)
 _theme = st.components.v2.component("shell_theme", js=_read("theme.js"), isolate_styles=False)
 _picture = st.components.v2.component(
-    "shell_picture", js=joined(PLAYER / "js" / "shot.js", HERE / "picture.js"), isolate_styles=False
+    "shell_picture", js=joined(PLAYER / "js" / "shot.js", HERE / "link.js", HERE / "picture.js"), isolate_styles=False
 )
 _hint = st.components.v2.component("shell_hint", js=_read("hint.js"), isolate_styles=False)
 

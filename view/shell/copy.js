@@ -1,14 +1,6 @@
 // A button that copies the address; one without a version gets the whole query, so that it means the same for ever.
+import {link} from "./link.js";
 const KEY = Symbol.for("shell-copy")
-
-function link(query) {
-  const url = new URL(window.location.href)
-  for (const name of [...url.searchParams.keys()]) if (name.startsWith("embed")) url.searchParams.delete(name)
-  if (!url.searchParams.has("v")) {
-    for (const [name, value] of Object.entries(query)) if (!url.searchParams.has(name)) url.searchParams.set(name, value)
-  }
-  return url.href
-}
 
 function write(text) {
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text)

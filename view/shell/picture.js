@@ -1,5 +1,6 @@
 // Saves a part of the page as a picture, SVG or PNG at 2×: its words, its charts, and a footer that says what they show.
 import {blobOf, drawWords, element, FOOT, footer, PAD, plain, saveAs} from "../player/js/shot.js";
+import {link} from "./link.js";
 const KEY = Symbol.for("shell-picture"), GAP = 18
 
 // Colours of the page's theme: a probe, since variables hold both themes and a file on its own has none.
@@ -7,12 +8,6 @@ function colors() {
   const probe = document.querySelector(".stApp").appendChild(document.createElement("i"))
   const color = text => { probe.style.color = text; return getComputedStyle(probe).color }
   return {color, done: () => probe.remove()}
-}
-
-function link(query) {
-  const url = new URL(window.location.href)
-  for (const [name, value] of Object.entries(query)) if (!url.searchParams.has(name)) url.searchParams.set(name, value)
-  return url.href
 }
 
 // Where each part begins, without the gaps that what lies between them leaves.
