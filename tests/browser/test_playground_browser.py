@@ -46,9 +46,9 @@ CURVES = """async () => {
 
 
 @contextmanager
-def visit(chromium: Browser, url: str, **options: Any) -> Iterator[Page]:
+def visit(chromium: Browser, url: str, script: str = "", **options: Any) -> Iterator[Page]:
     """The Playground, painted."""
-    with watched(chromium, url, **options) as page:
+    with watched(chromium, url, script=script, **options) as page:
         painted(page)
         yield page
 
@@ -159,13 +159,23 @@ def test_nothing_jumps_in_a_window_that_came_later(chromium: Browser, address: s
         assert len(page.evaluate(tops)) == 1
 
 
-def test_ten_thousand_pasted_rows_are_refused_at_once(chromium: Browser, address: str) -> None:
+# The page's script that watches over a paste begins long after the table.
+LATE_WATCH = """window.Blob = class extends Blob {
+  constructor(parts, ...more) {
+    const watch = parts.some(part => typeof part === "string" && part.includes("onPaste"))
+    super(watch ? ["await new Promise(go => setTimeout(go, 3000));", ...parts] : parts, ...more)
+  }
+}"""
+
+
+@pytest.mark.parametrize("script", ["", LATE_WATCH], ids=["as it comes", "table first"])
+def test_ten_thousand_pasted_rows_are_refused_at_once(chromium: Browser, address: str, script: str) -> None:
     link = f"{address}{SMALL}&source=table&rows=0.0,200,100,0"
-    with visit(chromium, link, permissions=["clipboard-read", "clipboard-write"]) as page:
+    with visit(chromium, link, script, permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.wait_for_function("document.documentElement.dataset.pasteRows")
         table = page.locator("[class*=st-key-w-rows]")
         table.scroll_into_view_if_needed()
         expect(table.locator("canvas").first).to_be_visible()
-        page.wait_for_function("document.documentElement.dataset.pasteRows")
 
         def select_a_cell() -> bool:
             table.click(position={"x": 70, "y": 52})

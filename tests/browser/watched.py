@@ -9,8 +9,12 @@ from playwright.sync_api import Browser, Page
 
 
 @contextmanager
-def watched(chromium: Browser, url: str, tolerated: Sequence[str] = (), **options: Any) -> Iterator[Page]:
-    """The page. At the end: no error in its console but those with a tolerated word, no request to another host."""
+def watched(
+    chromium: Browser, url: str, tolerated: Sequence[str] = (), script: str = "", **options: Any
+) -> Iterator[Page]:
+    """The page, in which a script ran before all others.
+
+    At the end: no error in its console but those with a tolerated word, no request to another host."""
     context = chromium.new_context(**{"viewport": {"width": 1440, "height": 1000}, "locale": "en-US", **options})
     page = context.new_page()
     errors: list[str] = []
@@ -18,6 +22,8 @@ def watched(chromium: Browser, url: str, tolerated: Sequence[str] = (), **option
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    if script:
+        page.add_init_script(script)
     page.goto(url)
     yield page
     context.close()

@@ -108,7 +108,10 @@ def _table(text: Text) -> None:
             for name, default in zip(COLUMNS, NEW_ROW, strict=True)
         },
     )  # fmt: skip
-    _catch(key="paste_rows", data={"most": MOST_PASTED}, height=1, on_refused_change=_refused_rows)
+    _catch(
+        key="paste_rows", data={"most": MOST_PASTED, "table": edits.count("rows")}, height=1,
+        on_refused_change=_refused_rows, on_late_change=_begin_table_anew,
+    )  # fmt: skip
     show_error("rows", text)
 
 
@@ -124,6 +127,11 @@ def _choose_source() -> None:
 def _refused_rows() -> None:
     """Callback: more was pasted than the table takes; the browser has not sent it."""
     edits.refuse("rows", InputError("too_many_rows", where="rows", limit=f"{MOST_PASTED:,}"))
+
+
+def _begin_table_anew() -> None:
+    """Callback: the table was there before what watches over a paste, so it would hear of one first."""
+    edits.bump("rows")
 
 
 def _edit_rows(key: str, rows: list[dict[str, Any]]) -> None:
