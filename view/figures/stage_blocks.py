@@ -145,9 +145,7 @@ def _new(history: History, first: int, last: int) -> tuple[NDArray[np.int64], ND
     return blocks.step[low:high].astype(np.int64) - first, blocks.block[low:high].astype(np.int64)
 
 
-def _returned(
-    history: History, victims: Victims, first: int, last: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _returned(history: History, victims: Victims, first: int, last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Frames and blocks of what victims gave back in the steps [first, last)."""
     table = history.timeline.preemptions
     frames, blocks = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
