@@ -31,7 +31,8 @@ class FastEngine(QuickEngine):
                     break
                 self.num_steps += 1
                 self.work += len(self.running)
-                return self.stuck if self.stuck is not None and self.limits.end_when_stuck else self._limit_met()
+                if self.stuck is not None and self.limits.end_when_stuck:
+                    return self.stuck
             if self.num_steps >= self.limits.max_steps or self.work >= self.limits.max_work:
                 return self._limit_met()
             if self.now >= self.next_due[1] or self.step >= self.next_due[0] or not self.running:

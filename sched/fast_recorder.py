@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ ROW = (
     "swapped_blocks",
 )  # fmt: skip
 """What is stored once for a run of steps: their number, and what `Steps` says of the first; see FastRecorder."""
+_packed = Struct(f"{len(ROW)}d").pack  # in half the time that array.extend takes
 
 
 class FastRecorder(Recorder):
@@ -77,7 +79,7 @@ class FastRecorder(Recorder):
     def _add_step(self, row: tuple[float, ...]) -> None:
         number, scheduled_at, start, end, running, waiting, free_blocks, cached_free_blocks, *rest = row
         self._add_one((scheduled_at, start, end))
-        self.rows.extend((1, number, free_blocks, cached_free_blocks, running, waiting, *rest))
+        self.rows.frombytes(_packed(1, number, free_blocks, cached_free_blocks, running, waiting, *rest))
 
     def _add_one(self, times: tuple[float, float, float]) -> None:
         scheduled_at, start, end = times
@@ -116,7 +118,7 @@ class FastRecorder(Recorder):
     ) -> None:  # fmt: skip
         """Add the row of so many steps in which all of `running`, `size` requests, decode."""
         head = stop.head
-        self.rows.extend((
+        self.rows.frombytes(_packed(
             count, number, free, cached, size, num_waiting, 0, size, 0, size,
             stop.reason, NEVER if head is None else head.index, stop.num_needed, stop.num_free, 0,
         ))  # fmt: skip
@@ -140,7 +142,7 @@ class FastRecorder(Recorder):
         row = len(self.end)
         prefill, decode, recompute = tokens_by_kind(output) if output.num_scheduled_tokens else (0, 0, 0)
         self._add_one(times)
-        self.rows.extend((
+        self.rows.frombytes(_packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, len(running), num_waiting,
             prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
             *stop_columns(output.stop), swapped_blocks(output),
@@ -178,7 +180,7 @@ class FastRecorder(Recorder):
         row, size = self.num_steps, len(running)
         decodes = size - len(skipped)
         self._add_one(times)
-        self.rows.extend((
+        self.rows.frombytes(_packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, size, num_waiting,
             0, decodes, 0, decodes, *stop_columns(stop), 0,
         ))  # fmt: skip
