@@ -17,6 +17,7 @@ class CountingPool(FastBlockPool):
 
     Attributes:
         num_free_blocks: see BlockPool.
+        num_owed: blocks that are taken but still stand in the oldest pieces: they go when somebody looks.
     """
 
     num_free_blocks: int = 0
@@ -25,16 +26,20 @@ class CountingPool(FastBlockPool):
         super().__init__(0, enable_caching)
         self.num_gpu_blocks = num_gpu_blocks
         self.num_free_blocks = num_gpu_blocks - 1
+        self.num_owed = 0
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """See BlockPool."""
         self.num_free_blocks -= num_blocks
-        if self.num_hashed_free > self.num_free_blocks:
-            self._evict_oldest(self.num_hashed_free - self.num_free_blocks)
+        num_evicted = self.num_hashed_free - self.num_free_blocks
+        if num_evicted > 0:
+            self.num_hashed_free -= num_evicted
+            self.num_owed += num_evicted
         return [NULL_BLOCK] * num_blocks
 
-    def _evict_oldest(self, num_blocks: int) -> list[int]:
-        self.num_hashed_free -= num_blocks
+    def settle(self) -> None:
+        """See FastBlockPool: the pieces become as long as they are."""
+        num_blocks, self.num_owed = self.num_owed, 0
         while num_blocks:
             blocks = self.pieces[0].blocks
             left = len(blocks) - num_blocks
@@ -44,18 +49,19 @@ class CountingPool(FastBlockPool):
             num_blocks = -left
             blocks.clear()
             self.pieces.popleft()
-        return []  # nobody asks which they were
 
     def touch(self, blocks: Sequence[int]) -> None:
         """See BlockPool; here they are always the request's own."""
-        self.num_free_blocks -= len(blocks)
-        super().touch(blocks)
+        if blocks:
+            self.num_free_blocks -= len(blocks)
+            super().touch(blocks)
 
     def give_back(self, blocks: Sequence[int], num_hashed: int, own: int | None) -> Piece | None:
         """See FastBlockPool."""
         self.num_free_blocks += len(blocks)
         if not num_hashed:
             return None
+        self.settle()  # or there would be more and more pieces
         piece = Piece([NULL_BLOCK] * num_hashed, own)
         self.pieces.append(piece)
         self.num_hashed_free += num_hashed

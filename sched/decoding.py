@@ -10,12 +10,13 @@ from sched.block_pool import NULL_BLOCK
 from sched.config import CacheConfig, SchedulerConfig
 from sched.counting_pool import CountingPool
 from sched.decoders import Decoders, FastRequest
-from sched.engine import Arrivals, Engine, Limits
+from sched.engine import Arrivals, ClosedLoop, Engine, Limits
 from sched.fast_pool import FastBlockPool, FastKVCacheManager
 from sched.fast_recorder import FastRecorder
 from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
 from sched.reasons import StopReason, VictimRule
 from sched.request import RequestSpec, RequestStatus
+from sched.timeline import End
 
 SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
 
@@ -36,13 +37,23 @@ class DecodingEngine(Engine):
         manager, pool: the scheduler's.
         pending_end: async: when the step in flight ends [s].
         takes_last: the victim is always the last of `running`, and the round ends if that is the asker.
+        answers_count: an answer brings the next request.
         differs_by_step: prefills may be held back, or there is a threshold: then a step begins by looking who is there.
         holds_prefills, chunks, is_closed, max_num_running: what the configuration says of admission: prefills may be
             held back, cut, only enter an empty `running`; its longest length.
         thrown_out: async: requests preempted in this step whose token is still in flight.
         lines: step time by number of decodes, where it is a straight line in their context.
+        num_places: places in `running` given so far.
+        stuck: set if the last quick step showed that the run can never go on.
         next_due: the step and the time [s] of which either brings the next arrival.
     """
+
+    __slots__ = (
+        "answers_count", "block_size", "books", "caching", "chunkers", "chunks", "counts_only", "decoders",
+        "differs_by_step", "ending", "holds_prefills", "is_async", "is_closed", "lines", "manager", "max_num_running",
+        "model", "names_in_time", "next_due", "num_places", "pending_end", "pool", "running", "shares", "stuck",
+        "takes_last", "thrown_out",
+    )  # fmt: skip
 
     new_request = FastRequest
 
@@ -57,7 +68,7 @@ class DecodingEngine(Engine):
         self.counts_only = not (self.shares or detail)
         kind = CountingPool if self.counts_only else FastBlockPool
         self.pool = kind(cache.num_gpu_blocks, self.caching)
-        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps)
+        self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps, self.shares)
         self.scheduler.kv_cache_manager = self.manager
         self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
         self.recorder = self.books
@@ -66,11 +77,12 @@ class DecodingEngine(Engine):
         self.block_size = cache.block_size
         self.names_in_time = self.caching and detail
         self.is_async = config.async_scheduling
+        self.answers_count = isinstance(arrivals, ClosedLoop)
         self.holds_prefills = config.prefill_schedule_interval > 1
         self.differs_by_step = self.holds_prefills or config.long_prefill_token_threshold > 0
         self.chunks = config.enable_chunked_prefill
         self.is_closed = config.batching == "static"
-        self.max_num_running = config.max_num_running
+        self.max_num_running = self.scheduler.max_num_running
         self.decoders = Decoders(cache.block_size)
         self.chunkers: list[FastRequest] = []
         self.ending: list[FastRequest] = []
@@ -78,6 +90,8 @@ class DecodingEngine(Engine):
         self.lines: dict[int, tuple[float, float] | None] = {}
         self.takes_last = self.scheduler.victim_rule is VictimRule.LAST_RUNNING and config.policy == "fcfs"
         self.thrown_out: list[FastRequest] = []
+        self.num_places = 0
+        self.stuck: End | None = None
         self.next_due = self.arrivals.next_due()
 
     def _let_arrive(self) -> None:
@@ -140,8 +154,8 @@ class DecodingEngine(Engine):
         self.books.took([row] * len(blocks), growing, blocks)
 
     def _count_blocks(self, request: FastRequest, num_computed_tokens: int) -> None:
-        """Give a request that decoded the blocks that it holds by now, if they were only counted."""
-        if self.counts_only and request.status is RequestStatus.RUNNING:
+        """Give a request that decoded the blocks that it holds by now; they were only counted."""
+        if request.status is RequestStatus.RUNNING:
             request.block_ids = [NULL_BLOCK] * self.manager.num_blocks(num_computed_tokens)
 
     def _fill(self, row: int, filling: list[FastRequest]) -> None:
@@ -160,12 +174,14 @@ class DecodingEngine(Engine):
         for request in requests:
             request.num_tokens = request.final_num_tokens
             request.num_output_placeholders = 0
-            self._count_blocks(request, request.final_num_tokens - 1)
-            if request.status is RequestStatus.RUNNING:
+            if self.counts_only:
+                self._count_blocks(request, request.final_num_tokens - 1)
+            if self.books.detail and request.status is RequestStatus.RUNNING:
                 self.books.left(request)
         self.scheduler._finish(list(requests))
-        self.arrivals.answered(len(requests), end)
-        self.next_due = self.arrivals.next_due()
+        if self.answers_count:
+            self.arrivals.answered(len(requests), end)
+            self.next_due = self.arrivals.next_due()
         self.books.finished(requests)
 
     def _watch_progress(self) -> None:

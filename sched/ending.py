@@ -15,6 +15,8 @@ from sched.request import RequestStatus
 class EndingEngine(LeapingEngine):
     """An engine that can leap and make such steps."""
 
+    __slots__ = ()
+
     def _ending_step(self, stop: Stop, budget_left: int) -> bool:
         """Make one step of decodes in which some wait for their last token; False if it is not one.
 
@@ -33,12 +35,13 @@ class EndingEngine(LeapingEngine):
             self._fill(row, growing)
         start = max(self.now, self.gpu_free_at)
         self.gpu_free_at = start + (line[0] + line[1] * self.decoders.context(row))
-        skipped = {request: self._why_skipped(request) for request in self.ending}
+        skipped = [(request, self._why_skipped(request)) for request in self.ending]
         self.books.ending_step(
             self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop, skipped
         )
         self._close_ending_step(row)
-        self._count_step()
+        self.num_steps += 1
+        self.work += len(self.running)
         return True
 
     def _close_ending_step(self, row: int) -> None:
@@ -63,7 +66,9 @@ class EndingEngine(LeapingEngine):
         if len(finished) > 1:
             finished.sort(key=place_of)
         if self.caching:
-            self._name([request for request in finished if request.status is RequestStatus.RUNNING], row)
+            for request in finished:
+                if request.status is RequestStatus.RUNNING:
+                    self.manager.cache_blocks(request, request.offset + row)
         self.books.close_tokens(finished, row)
         self._finish(finished, self.now if end is None else end)
         if not self.scheduler.has_unfinished_requests():

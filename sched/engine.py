@@ -160,6 +160,11 @@ def batch_of(output: SchedulerOutput, num_decodes: int = 0, decode_context: int 
 class Engine:
     """One run of the reference engine: a loop of steps, the readable one."""
 
+    __slots__ = (
+        "arrivals", "depth", "gpu_free_at", "in_flight", "last_output", "limits", "livelock", "now", "num_steps",
+        "num_unarrived", "recorder", "scheduler", "specs", "step", "step_time", "work",
+    )  # fmt: skip
+
     new_request = Request
 
     def __init__(

@@ -23,6 +23,8 @@ from sched.timeline import End, Timeline
 class FastEngine(QuickEngine):
     """One run by leaps; `detail` off records only what the numbers of the run need."""
 
+    __slots__ = ()
+
     def _advance(self) -> End | None:
         """Make steps up to the next arrival, or the next that takes more than a leap."""
         while self.running:

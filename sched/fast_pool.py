@@ -71,6 +71,7 @@ class FastBlockPool(BlockPool):
 
     def free_contents(self) -> list[Hashable]:
         """See BlockPool."""
+        self.settle()
         contents: list[Hashable] = [None] * len(self.unhashed_free)
         for piece in self.pieces:
             if piece.own is None:
@@ -78,6 +79,9 @@ class FastBlockPool(BlockPool):
             else:
                 contents += range(piece.own + len(piece.blocks) - 1, piece.own - 1, -1)
         return contents
+
+    def settle(self) -> None:
+        """Bring the pieces up to date before somebody looks into them; here they always are."""
 
     def _evict_oldest(self, num_blocks: int) -> list[int]:
         evicted: list[int] = []
@@ -167,19 +171,23 @@ class FastKVCacheManager(KVCacheManager):
     Attributes:
         swaps: what if: victims are swapped out. They leave named blocks behind and come back with others, so each block
             is found by its name then.
+        shares: any request may find blocks by their names; else all are private.
         own_piece: where the blocks of a preempted request lie that nobody else can find.
     """
 
-    def __init__(self, like: KVCacheManager, config: CacheConfig, pool: FastBlockPool, swaps: bool) -> None:
+    def __init__(
+        self, like: KVCacheManager, config: CacheConfig, pool: FastBlockPool, swaps: bool, shares: bool
+    ) -> None:  # fmt: skip
         super().__init__(config, like.max_model_len, like.full_isl, 0.0)
         self.watermark_blocks = like.watermark_blocks
         self.pool = pool
         self.block_pool = pool
         self.swaps = swaps
+        self.shares = shares
         self.own_piece: dict[int, Piece] = {}
 
     def is_private(self, request: Request) -> bool:
-        """Whether nobody else can find this request's blocks."""
+        """Whether nobody else can find this request's blocks. Whoever asks looks at `shares` first: it is quicker."""
         spec = request.spec
         return not (spec.prefix_len or spec.hash_size or self.swaps)
 
@@ -189,14 +197,17 @@ class FastKVCacheManager(KVCacheManager):
         It does if it finds nothing; a part that it found and does not find any more must be computed, which takes as
         many blocks if all its tokens count.
         """
-        return not self.enable_caching or (self.is_private(request) and (
+        return not self.enable_caching or ((not self.shares or self.is_private(request)) and (
             self.full_isl or request.index not in self.own_piece))  # fmt: skip
 
     def get_computed_blocks(self, request: Request) -> list[int]:
         """See KVCacheManager; the same request's next question finds what is left of its last answer."""
-        if self.is_private(request):
+        if not self.shares or self.is_private(request):
             piece = self.own_piece.get(request.index)
-            if piece is None or not piece.blocks:
+            if piece is None:
+                return []
+            self.pool.settle()
+            if not piece.blocks:
                 return []
             assert len(piece.blocks) * self.block_size < request.num_tokens, "its last token was never computed"
             self.pool.own_hit = piece
@@ -210,7 +221,7 @@ class FastKVCacheManager(KVCacheManager):
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
         """See KVCacheManager; the names of private blocks are only counted."""
-        if not self.is_private(request):
+        if self.shares and not self.is_private(request):
             super().cache_blocks(request, num_tokens)
             return
         first, last = request.num_cached_blocks, num_tokens // self.block_size
@@ -222,7 +233,7 @@ class FastKVCacheManager(KVCacheManager):
     def free(self, request: Request) -> int:
         """See KVCacheManager; a private request that will come back knows where its blocks lie."""
         blocks, num_hashed = request.block_ids, request.num_cached_blocks
-        own = request.index << 32 if self.is_private(request) else None
+        own = request.index << 32 if not self.shares or self.is_private(request) else None
         piece = self.pool.give_back(blocks, num_hashed, own)
         if own is not None and piece is not None and request.num_tokens < request.final_num_tokens:
             self.own_piece[request.index] = piece

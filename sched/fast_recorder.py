@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -60,14 +60,12 @@ class FastRecorder(Recorder):
     # ---- who runs ---------------------------------------------------------------------------------------------
 
     def joined(self, request: FastRequest) -> None:
-        """The request joined the end of `running`."""
-        if self.detail:
-            self.running_columns.add(request)
+        """The request joined the end of `running`; only with detail."""
+        self.running_columns.add(request)
 
     def left(self, request: FastRequest) -> None:
-        """The request left `running`."""
-        if self.detail:
-            self.running_columns.remove(request)
+        """The request left `running`; only with detail."""
+        self.running_columns.remove(request)
 
     def changed(self, running: Sequence[FastRequest]) -> None:
         """The running list may be any other."""
@@ -174,21 +172,21 @@ class FastRecorder(Recorder):
 
     def ending_step(
         self, number: int, times: tuple[float, float, float], running: Sequence[FastRequest], num_waiting: int,
-        stop: Stop, skipped: Mapping[FastRequest, SkipReason],
+        stop: Stop, skipped: Sequence[tuple[FastRequest, SkipReason]],
     ) -> None:  # fmt: skip
         """Record a step in which all of `running` decode, but for those that are skipped."""
-        row, size = self.num_steps, len(running)
+        row, size = len(self.end), len(running)
         decodes = size - len(skipped)
         self._add_one(times)
         self.rows.frombytes(_packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, size, num_waiting,
             0, decodes, 0, decodes, *stop_columns(stop), 0,
         ))  # fmt: skip
-        for request, reason in skipped.items():
+        for request, reason in skipped:
             self.skips.append(row, request.index, reason)
         if self.detail:
             self._record_all(row, running, 0)
-            out = {request.index for request in skipped}
+            out = {request.index for request, _ in skipped}
             tokens = self.runs.by_name["tokens"]
             tokens.extend([0 if member in out else 1 for member in self.running_columns.request])
 

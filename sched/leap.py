@@ -23,6 +23,8 @@ NOT_OF_BLOCKS = (StopReason.BUDGET, StopReason.MAX_NUM_SEQS, StopReason.STATIC_B
 class LeapingEngine(DecodingEngine):
     """An engine that can leap."""
 
+    __slots__ = ()
+
     def _leap(self, stop: Stop, budget_left: int) -> bool:
         """Make as many steps as possible in which the same requests decode; False if not even one is possible.
 

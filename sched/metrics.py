@@ -216,11 +216,11 @@ def distribution(values: Floats, weights: Ints | None = None) -> Distribution:
     total = int(counts.sum())
     if total == 0:
         return Distribution(0, *[float("nan")] * 7)
-    order = np.argsort(values, kind="stable")
-    values, counts = values[order], counts[order]
     mean = float((values * counts).sum() / total)  # not np.dot: its last digit depends on the processor
     std = float(np.sqrt(((values - mean) ** 2 * counts).sum() / total))
-    return Distribution(total, mean, std, float(values[-1]), *_percentiles(values, np.cumsum(counts)))
+    order = np.argsort(values)
+    percentiles = _percentiles(values[order], np.cumsum(counts[order]))
+    return Distribution(total, mean, std, float(values.max()), *percentiles)
 
 
 def _percentiles(values: Floats, upto: Ints) -> list[float]:

@@ -14,29 +14,22 @@ from sched.engine import batch_of
 from sched.output import SchedulerOutput, Stop
 from sched.reasons import StopReason
 from sched.request import RequestStatus
-from sched.timeline import End
 
 
 class QuickEngine(EndingEngine):
-    """An engine that can leap and make quick steps.
+    """An engine that can leap and make quick steps."""
 
-    Attributes:
-        stuck: set if the last quick step showed that the run can never go on.
-        num_places: places in `running` given so far.
-    """
-
-    num_places = 0
-    stuck: End | None = None
+    __slots__ = ()
 
     def _quick_step(self) -> bool:
         """Make one step of decodes, chunks and admissions, or of preemptions; False if it is not that simple."""
         scheduler, row = self.scheduler, self.num_steps
         if self.differs_by_step:
             scheduler._start_step()
-        chunks = self._plan_chunks()
+        output = SchedulerOutput(scheduler.config.max_num_batched_tokens - self.decoders.count)
+        chunks = self._plan_chunks(output)
         if chunks is None:
             return False
-        output = SchedulerOutput(scheduler.config.max_num_batched_tokens - self.decoders.count)
         self._serve_decoders(row, output)
         if chunks:
             self._serve_chunks(chunks, output)
@@ -54,11 +47,10 @@ class QuickEngine(EndingEngine):
         self._close_quick_step(row, output)
         return True
 
-    def _plan_chunks(self) -> list[tuple[FastRequest, int]] | None:
+    def _plan_chunks(self, output: SchedulerOutput) -> list[tuple[FastRequest, int]] | None:
         """What the requests that do not just decode get; None if the step needs the reference scheduler."""
-        scheduler, chunkers, num_decoders = self.scheduler, self.chunkers, self.decoders.count
-        budget = scheduler.config.max_num_batched_tokens - num_decoders
-        if budget <= 0 or scheduler._held or not (num_decoders or chunkers):
+        scheduler, chunkers, budget = self.scheduler, self.chunkers, output.token_budget
+        if budget <= 0 or scheduler._held or not (self.decoders.count or chunkers):
             return None
         if not chunkers and self.takes_last:
             return []
@@ -67,14 +59,15 @@ class QuickEngine(EndingEngine):
         needed = len(self.decoders.buckets[self.num_steps % self.block_size])
         chunks = []
         for request in chunkers:
-            num_tokens = scheduler._num_running_tokens(request, SchedulerOutput(budget))
+            num_tokens = scheduler._num_running_tokens(request, output)
             if num_tokens <= 0:
                 return None
-            budget -= num_tokens
+            output.token_budget -= num_tokens
             needed += max(self.manager.num_missing_blocks(request, num_tokens), 0)
             chunks.append((request, num_tokens))
-            if budget <= 0 and (self.ending or request is not chunkers[-1]):
+            if output.token_budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
+        output.token_budget = budget
         return chunks if self.takes_last or needed <= self.pool.num_free_blocks else None
 
     def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
@@ -125,7 +118,8 @@ class QuickEngine(EndingEngine):
         elif victim in self.ending:
             self.ending.remove(victim)
         self.scheduler._preempt_for(asker, num_tokens, output)
-        self.books.left(victim)
+        if self.books.detail:
+            self.books.left(victim)
 
     def bring_up_to_date(self, request: FastRequest) -> None:
         """Give a decoding request the numbers it would have had, step by step."""
@@ -133,7 +127,8 @@ class QuickEngine(EndingEngine):
         request.num_computed_tokens = request.offset + row
         request.num_tokens = request.num_computed_tokens + (0 if self.is_async else 1)
         request.num_output_placeholders = 1 if self.is_async else 0
-        self._count_blocks(request, request.num_computed_tokens)
+        if self.counts_only:
+            self._count_blocks(request, request.num_computed_tokens)
         self._name([request], row - request.num_output_placeholders)
         self.books.close_tokens([request], row)
 
@@ -176,7 +171,8 @@ class QuickEngine(EndingEngine):
         """The request joins the end of `running`."""
         request.place = self.num_places
         self.num_places += 1
-        self.books.joined(request)
+        if self.books.detail:
+            self.books.joined(request)
 
     def _apply_sync(self, sampled: list[FastRequest], row: int) -> None:
         """The step's tokens appear when it ends."""
@@ -202,11 +198,8 @@ class QuickEngine(EndingEngine):
             is_in_flight = True  # an empty step too, behind another
         self.pending_end = self.gpu_free_at if is_in_flight else None
         finished, self.ending = self.ending, self.decoders.take_endings(row)
-        for request in self.thrown_out:  # its token was in flight when it was thrown out
-            request.num_tokens += 1
-            if request.num_tokens == request.final_num_tokens:
-                finished.append(request)
-        self.thrown_out.clear()
+        if self.thrown_out:
+            finished += self._late_tokens()
         for request in sampled:
             num_left = request.final_num_tokens - request.num_tokens - 1
             if num_left:
@@ -215,6 +208,15 @@ class QuickEngine(EndingEngine):
                 request.offset = request.num_computed_tokens - row - 1
                 request.last_row = row
                 self.ending.append(request)
-        self.ending.sort(key=place_of)
+        if len(self.ending) > 1:
+            self.ending.sort(key=place_of)
         if finished:
             self._finish_async(finished, row, in_flight_end)
+
+    def _late_tokens(self) -> list[FastRequest]:
+        """Those thrown out get the tokens that were in flight then; returns whose was the last."""
+        for request in self.thrown_out:
+            request.num_tokens += 1
+        finished = [request for request in self.thrown_out if request.num_tokens == request.final_num_tokens]
+        self.thrown_out.clear()
+        return finished

@@ -186,8 +186,9 @@ class Recorder:
 
     def finished(self, requests: Sequence[Request]) -> None:
         """These requests were found finished after the step just recorded."""
+        row = self.num_steps - 1
         for request in requests:
-            self.finished_step[request.index] = self.num_steps - 1
+            self.finished_step[request.index] = row
             self.finish_order.append(request.index)
 
     def _frozen_steps(self) -> Steps:
@@ -245,6 +246,9 @@ def tokens_by_kind(output: SchedulerOutput) -> tuple[int, int, int]:
             decode += 1
             continue
         start = end - num_tokens
+        if request.high_water <= start and end <= request.num_prompt_tokens:
+            prefill += num_tokens
+            continue
         again = min(max(request.high_water - start, 0), num_tokens)
         new_start = start + again
         new_prompt = max(min(end, request.num_prompt_tokens) - new_start, 0)

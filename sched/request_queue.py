@@ -30,6 +30,8 @@ class RequestQueue(Protocol):
 class FCFSRequestQueue(deque[Request]):
     """First come, first served; a preempted request returns to the front, so nobody starves."""
 
+    __slots__ = ()
+
     def add_request(self, request: Request) -> None:
         """A new arrival joins the back."""
         self.append(request)
