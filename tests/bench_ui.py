@@ -87,18 +87,18 @@ def slider(chromium: Browser, address: str) -> None:
     page.context.close()
 
 
-def fresh(chromium: Browser, address: str) -> None:
-    """Changes to scenarios that nobody has asked for yet: all of it is simulated."""
+def fresh(chromium: Browser, address: str, count: int) -> None:
+    """Changes to scenarios of so many requests that nobody has asked for yet: all of it is simulated."""
     times, hasty = [], []
     for seed in range(CHANGES // 3):
-        page, _ = opened(chromium, f"{address}?v=1&preset=kv_runs_out&seed={seed + 100}")
+        page, _ = opened(chromium, f"{address}?v=1&preset=kv_runs_out&num_requests={count}&seed={seed + 100}")
         page.get_by_role("slider", name="KV blocks").focus()
         for _ in range(4):
             page.wait_for_timeout(700)
             times.append(change(page, "ArrowRight"))
         hasty.append(times.pop(-4))  # what lies below the stage is still on its way
         page.context.close()
-    line("slider -> painted, simulated", times, "s", "median 0.3, p95 0.6")
+    line(f"slider -> painted, {count:,} simulated", times, "s", "median 0.3, p95 0.6")
     line("the same, 0.7 s after the first sight", hasty, "s", "none")
 
 
@@ -214,7 +214,8 @@ def main(wanted: set[str]) -> None:
                 page.context.close()
                 if "slider" in wanted:
                     slider(chromium, address)
-                    fresh(chromium, address)
+                    for count in (300, 1_000):
+                        fresh(chromium, address, count)
                 if "visit" in wanted:
                     visit(chromium, address)
         if "crowd" in wanted:
