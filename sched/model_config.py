@@ -112,6 +112,7 @@ def model_from_config(source: Mapping[str, Any] | str | Path, name: str = "", re
     Raises InputError: not JSON, a key missing or out of range, or a kind of model that is not simulated.
     """
     config = _parse(source)
+    _refuse_other_kinds(config)
     _refuse_unsupported(config)
     hidden, layers = _size(config, "hidden_size", 65_536), _size(config, "num_hidden_layers", 1_000)
     heads = _size(config, "num_attention_heads", 1_024)
@@ -185,8 +186,16 @@ def _parse(source: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     return config
 
 
+def _refuse_other_kinds(config: Mapping[str, Any]) -> None:
+    """Refuse a text or a number where a list or an object belongs."""
+    for key, kind, words in (("layer_types", list, "a list"), ("quantization_config", dict, "an object")):
+        value = config.get(key)
+        if value is not None and not isinstance(value, kind):
+            raise InputError("bad_cell", field=f"config.json: {key}", value=as_found(value), limit=words)
+
+
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:
-    kind = config.get("model_type")
+    kind = str(config.get("model_type"))
     layer_types = config.get("layer_types") or ()
     windows = config.get("sliding_window") and config.get("use_sliding_window", kind != "llama")
     reasons = {
@@ -211,7 +220,10 @@ def _size(config: Mapping[str, Any], key: str, high: int, default: int | None = 
     value = default if value is None else value
     if value is None:
         raise InputError("missing_key", where="config.json", field=key, limit=f"a whole number up to {high:,}")
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, int):
+        limit = f"a whole number up to {high:,}"
+        raise InputError("bad_cell", field=f"config.json: {key}", value=as_found(value), limit=limit)
+    if not 1 <= value <= high:
         raise InputError("out_of_range", field=f"config.json: {key}", value=value, limit=f"1 to {high:,}")
     return value
 
@@ -239,8 +251,9 @@ def _weight_bits(config: Mapping[str, Any]) -> int:
     quantization = config.get("quantization_config")
     if not quantization:
         return 16
-    method = quantization.get("quant_method") if isinstance(quantization, dict) else quantization
-    if method not in WEIGHT_BITS:
-        reason = f"quantization {method} is none of {', '.join(WEIGHT_BITS)}"
+    method = quantization.get("quant_method")
+    if not isinstance(method, str) or method not in WEIGHT_BITS:
+        said = method if isinstance(method, str) else as_found(method)
+        reason = f"quantization {said} is none of {', '.join(WEIGHT_BITS)}"
         raise InputError("unsupported_model", value=config.get("model_type"), limit=reason)
     return _size(quantization, "bits", 16, WEIGHT_BITS[method])

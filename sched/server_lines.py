@@ -111,12 +111,14 @@ def from_lines(text: str, base: Scenario = Scenario()) -> FromLines:
     missing += _gpu(text, settings)
     missing += _pool(text, settings, base)
     missing += _step_time(text, settings, base)
+    asked = "num_gpu_blocks" in settings
     scenario = _applied(base, settings, notes)
+    missing += ["pool"] if asked and "num_gpu_blocks" not in settings else []
     load, asks = _load(text, scenario, lines)
     if "load" in asks and metrics.load:
         load, asks = dict(metrics.load), ["rate", *(["offered"] if metrics.waiting else []), "lengths"]
-    settings |= load
     scenario = _applied(scenario, load, notes)
+    settings |= load
     if not any(lines.values()):  # what was guessed of nothing must not take the place of what was set
         return FromLines(base, {}, lines, ("nothing",), tuple(notes))
     return FromLines(scenario, settings, lines, (*missing, *asks, "targets"), tuple(dict.fromkeys(notes)))
@@ -216,14 +218,19 @@ def _load(text: str, scenario: Scenario, lines: dict[str, int]) -> tuple[dict[st
     return settings, [*(["offered"] if any(row["waiting"] for row in busy) else []), "lengths"]
 
 
-def _applied(base: Scenario, settings: Mapping[str, Any], notes: list[str]) -> Scenario:
-    """The scenario with as many of the settings as go together; a note on each that was left out."""
-    left = dict(settings)
-    while left:
+def _applied(base: Scenario, settings: dict[str, Any], notes: list[str]) -> Scenario:
+    """The scenario with as many of the settings as go together; the others are taken out, with a note on each.
+
+    Without the server's number of blocks they follow from its hardware: the scenario's own number is not the server's.
+    """
+    while settings:
         try:
-            return base.replace(**left)
+            return base.replace(**settings)
         except InputError as error:
             notes.append(f"{error}.")
             guilty = error.parts.get("field")
-            del left[guilty if guilty in left else next(reversed(left))]
+            name = guilty if guilty in settings else next(reversed(settings))
+            del settings[name]
+            if name == "num_gpu_blocks":
+                settings["pool"] = "hardware"
     return base

@@ -56,6 +56,20 @@ class WhyNot:
 
 
 @dataclass(frozen=True, slots=True)
+class NextForHead:
+    """What becomes of the head of the queue in the next step: it enters, or it still lacks blocks.
+
+    Attributes:
+        needed, free: if it does not: blocks that it needs then, the watermark included, and that are free then
+            [blocks]. It may need one more than in this step: under async scheduling its last token is on its way.
+    """
+
+    enters: bool
+    needed: int = 0
+    free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WhyIdle:
     """Running requests that got no tokens in a step for one reason."""
 
@@ -94,6 +108,20 @@ def blocks_to_enter(history: History, step: int, request: int) -> int:
     timeline = history.timeline
     tokens = timeline.requests.spec[request].num_prompt_tokens + history.num_output_tokens(step, request)
     return -(-min(tokens, timeline.scheduler.max_model_len) // timeline.cache.block_size)
+
+
+def next_for_head(history: History, step: int, head: int) -> NextForHead | None:
+    """Whether this request, now the head of the queue, enters in the next step; None if blocks do not decide that."""
+    steps, admissions = history.timeline.steps, history.timeline.admissions
+    after = step + 1
+    if after >= history.timeline.num_steps:
+        return None
+    low, high = np.searchsorted(admissions.step, [after, after + 1])
+    if head in admissions.request[low:high].tolist():
+        return NextForHead(enters=True)
+    if int(steps.stop_head[after]) != head or StopReason(int(steps.stop_reason[after])) not in FOR_BLOCKS:
+        return None
+    return NextForHead(False, int(steps.stop_needed[after]), int(steps.stop_free[after]))
 
 
 def watermark_blocks(timeline: Timeline, num_running: int) -> int:

@@ -323,6 +323,15 @@ def test_a_pasted_command_is_taken_over() -> None:
     assert "bogus" in said(app)
 
 
+def test_a_pasted_command_is_reported_also_if_the_picture_is_drawn_before_the_rest() -> None:
+    app = opened(preset="kv_runs_out", num_requests="3", lang="en")
+    app.session_state["painted"] = "a run"  # as a browser says; AppTest never paints
+    app.text_area(key="w.command").set_value("vllm serve m --max-num-seqs 12 --bogus 1")
+    app.button(key="w.read_command").click().run()
+    count, notes = app.session_state["command_report"]
+    assert count == 1 and any("bogus" in note for note in notes)
+
+
 def test_text_that_cannot_be_read_stays_with_the_reason() -> None:
     app = opened(preset="kv_runs_out", num_requests="3", lang="en")
     sound(app.text_area(key="w.classes").set_value("chat;;x:y").run())

@@ -18,7 +18,7 @@ from sched.capacity import (
 )
 from sched.errors import InputError
 from sched.hardware import DATA, GPUS, MODELS, HardwareConfig, read_model_config
-from sched.model_config import model_from_config
+from sched.model_config import READ, essence, model_from_config
 
 LLAMA = json.loads((DATA / "models.json").read_text())["models"]["Llama-3.1-8B"]["config"]
 
@@ -93,7 +93,10 @@ def test_quantized_weights_take_fewer_bytes_and_the_embeddings_do_not():
         ({"model_type": "qwen3_moe", "num_experts": 8, "mlp_only_layers": [0]}, "experts"),
         ({"quantization_config": {"quant_method": "hqq"}}, "hqq"),
         ({"hidden_size": None}, "hidden_size is missing"),
-        ({"num_hidden_layers": "32"}, "num_hidden_layers = 32"),
+        ({"num_hidden_layers": "32"}, r'num_hidden_layers = "32" \(a text\): must be a whole number'),
+        ({"quantization_config": "fp8"}, 'quantization_config = "fp8"'),
+        ({"quantization_config": {"quant_method": ["fp8"]}}, "quantization a list"),
+        ({"layer_types": 5}, "layer_types = 5: must be a list"),
         ({"num_key_value_heads": 0}, "num_key_value_heads"),
         ({"vocab_size": 10**12}, "vocab_size"),
         ({"head_dim": True}, "head_dim"),
@@ -103,6 +106,16 @@ def test_a_model_that_cannot_be_simulated_is_refused_in_one_sentence(change, say
     with pytest.raises(InputError, match=says) as error:
         model_from_config({**LLAMA, **change})
     assert str(error.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("key", [*READ, "layer_types", "sliding_window", "mlp_only_layers", "kv_lora_rank"])
+@pytest.mark.parametrize("value", [None, True, 0, -1, 1.5, float("nan"), 10**400, "32", "", [], ["fp8"], {}, {"a": []}])
+def test_whatever_a_key_holds_there_is_a_model_or_a_sentence(key, value):
+    for change in ({key: value}, {"quantization_config": {"quant_method": value, "bits": value}}):
+        try:
+            essence(json.dumps({**LLAMA, **change}))
+        except InputError as error:
+            assert str(error).count("\n") == 0
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "[" * 100_000])

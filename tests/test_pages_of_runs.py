@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from sched.advise import advise
 from sched.errors import InputError
 from sched.export import to_csv
 from sched.scenario import SETTINGS, Scenario, write_value
@@ -22,7 +23,7 @@ from sched.sweep import Outcome
 from sched.sweep_questions import QUESTIONS
 from sched.sweep_values import read_axis
 from sched.twin import READY, TWIN_KNOBS, twin_scenario
-from view.advise_page import advice_table
+from view.advise_page import advice_table, headline
 from view.advise_paste import BOX_CHARS
 from view.compare_below import pair_table
 from view.compare_controls import Asked, changed_last, other_value, read_changes, write_changes
@@ -327,6 +328,23 @@ def with_lines(lines: str, **query: str) -> AppTest:
     return done(app.button(key="advise.read").click())
 
 
+def test_what_is_assumed_of_an_unknown_load_is_the_load_that_is_run() -> None:
+    app = with_lines("vllm serve m --max-num-seqs 64", lang="en", preset="smallest_preemption")
+    told = "\n".join(one.value for one in app.warning)
+    assert "2 requests made by hand" in told and "requests/s" not in told
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "by 3% or more on average (10%"), ("ko", "평균 3% 이상(GPU를 더 쓰면 10%")]
+)
+def test_if_nothing_helps_it_is_said_what_would_have_counted(language: str, words: str) -> None:
+    scenario = Scenario()
+    found = advise(scenario.replace(num_requests=40, num_gpu_blocks=600, max_model_len=2048), "throughput")
+    finding = dataclasses.replace(found.finding, code=found.verdict.code)
+    nothing = dataclasses.replace(found, trials=(), finding=finding)
+    assert words in headline(nothing, scenario, translator(language))
+
+
 COMMAND = "vllm serve meta-llama/Llama-3.1-8B --max-num-seqs 64"
 METRICS = "vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 1000\nvllm:num_requests_waiting 0"
 
@@ -509,7 +527,7 @@ def test_a_shift_in_time_is_not_called_another_decision(language: str, words: st
 def test_an_order_that_doubles_goodput_says_so_in_the_headline_and_small_within_the_sentence() -> None:
     app = opened("compare", lang="en", preset="chat_against_batch", twin="policy=priority", num_requests="200")
     headline = re.search(r"<h1[^>]*>(.*?)</h1>", said(app).rpartition("<h1")[1] + said(app).rpartition("<h1")[2])
-    assert headline is not None and "throughput the same" in headline[1] and "goodput +" in headline[1]
+    assert headline is not None and "throughput about the same" in headline[1] and "goodput +" in headline[1]
     trap = {"preset": "first_chunk_trap", "scheduler_reserve_full_isl": "true", "num_requests": "12"}
     worse = said(opened("compare", lang="en", twin="scheduler_reserve_full_isl=false", **trap))
     assert "is worse: " in worse and not re.search(r"is worse: [^<]*(Throughput|Goodput|Preemptions)", worse)
@@ -652,6 +670,37 @@ def test_every_knob_can_be_started_with(name: str) -> None:
     text = f"{name}={write_value(name, value)}"
     if "low" in SETTINGS[name][1].metadata or "options" in SETTINGS[name][1].metadata:
         assert read_changes(text)[name] != Scenario().value(name)
+
+
+@pytest.mark.parametrize("typed", ["abc", "8 16 32", "1e999", "99999999999"])
+def test_values_that_cannot_be_swept_stay_in_their_box_and_can_be_corrected(typed: str) -> None:
+    app = opened("sweep", lang="en", knob="max_num_seqs", values="8,16", seeds="1")
+    app.text_input(key="sweep.values").set_value(typed).run()
+    assert app.error and app.text_input(key="sweep.values").value == typed
+    done(app.text_input(key="sweep.values").set_value("8,12"))
+    assert not app.error and app.selectbox(key="sweep.knob").value == "max_num_seqs"
+
+
+def test_a_change_that_cannot_be_read_stays_in_its_box_and_can_be_corrected() -> None:
+    app = opened("compare", lang="en")
+    key = "compare.value.watermark"
+    assert "Who won" in said(app)
+    done(app.text_input(key=key).set_value("abc"))
+    assert app.error and app.selectbox(key="compare.knob").value == "watermark"
+    assert app.text_input(key=key).value == "abc" and "Who won" not in said(app)
+    done(app.text_input(key=key).set_value("0.1"))
+    assert not app.error and app.query_params["twin"] in ("watermark=0.1", ["watermark=0.1"])
+    assert "Who won" in said(app)
+
+
+@pytest.mark.parametrize("twin", ["no_such_knob=3", "num_requests=5", "gpu=L4"])
+def test_a_change_that_cannot_be_shown_gives_way_to_the_one_in_the_box(twin: str) -> None:
+    fork = {"fork": "9"} if twin == "gpu=L4" else {}  # the hardware cannot change on the way
+    app = opened("compare", lang="en", twin=twin, **fork)
+    assert app.error
+    knob = app.selectbox(key="compare.knob").value
+    done(app.text_input(key=f"compare.value.{knob}").set_value("4"))
+    assert not app.error and app.query_params["twin"] in (f"{knob}=4", [f"{knob}=4"])
 
 
 def test_the_box_of_the_change_before_is_nobodys_wish() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from sched.errors import InputError
 from sched.operator_view import iteration_lines, operator_log
-from sched.presets import preset
+from sched.presets import PRESETS, preset
 from sched.prometheus import metrics_text
 from sched.scenario import Scenario
 from sched.server_lines import MISSING, from_lines
@@ -85,6 +85,14 @@ def test_what_does_not_go_together_is_left_out_with_a_note() -> None:
     found = from_lines("vllm serve m --max-num-seqs 512 --max-num-batched-tokens 256", Scenario())
     assert any("max_num_batched_tokens" in note for note in found.notes)
     assert found.scenario.scheduler.max_num_seqs == 512
+
+
+def test_a_pool_that_cannot_be_is_not_read_and_the_scenarios_own_does_not_stand_in_for_it() -> None:
+    line = "INFO GPU KV cache size: 0 tokens, Maximum concurrency for 8,192 tokens per request: 0.00x"
+    found = from_lines(line, PRESETS["smallest_preemption"].scenario)
+    assert "num_gpu_blocks" not in found.settings and found.settings["max_model_len"] == 8192
+    assert found.scenario.setup.pool == "hardware" and "pool" in found.missing
+    assert len(found.notes) == 1 and "num_gpu_blocks = 0" in found.notes[0]
 
 
 @pytest.mark.parametrize("text", ["", "hello", "\x00" * 10, "vllm", "Running: reqs"])

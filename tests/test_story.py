@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sched.lessons import LESSONS
 from sched.reasons import StopReason
 from sched.scenario import Scenario
 from sched.simulate import simulate
@@ -155,6 +156,23 @@ def test_every_waiting_request_has_exactly_one_reason(changes: dict[str, object]
         named = [one.request for one in reasons if one.cause is Cause.JUST_PREEMPTED]
         assert sorted(named) == sorted(thrown & set(waiting))
         assert bool(reasons) == (steps.stop_reason[step] != StopReason.EMPTY and bool(waiting))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_comes_next_for_the_victim_is_what_the_next_step_decides(language: str) -> None:
+    """With async scheduling the token in flight may need one block more; and the running ones are served first."""
+    found = History(simulate(LESSONS["queues"].scenario))
+    text = translator(language)
+    rows = Teller(found, text), waiting_rows(found, 0, found.timeline.num_steps)
+    lines = [[plain(line) for line in words.split("\n")] for words in whys(*rows, 0, found.timeline.num_steps)]
+    told = {step: [one.split("\t")[1] for one in lines[step] if one.startswith(text("story.why.next"))]
+            for step in set(found.timeline.preemptions.step.tolist())}  # fmt: skip
+    assert told[11] == [text("story.why.blocked", head="r2", needed=9, free=8)]
+    entered = set(zip(found.timeline.admissions.step.tolist(), found.timeline.admissions.request.tolist(), strict=True))
+    for step, said in told.items():
+        head = int(found.waiting(step)[0])
+        enters = text("story.why.enters", head=found.timeline.request_id(head))
+        assert (said == [enters]) == ((step + 1, head) in entered)
 
 
 def test_running_requests_without_tokens_are_told_why() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from sched.advise import Advice, Trial, advise_stepwise
+from sched.advise import MIN_GAIN, MIN_GAIN_OF_HARDWARE, Advice, Trial, advise_stepwise
 from sched.errors import InputError
 from sched.export import Column, Table, to_csv
 from sched.matched_pool import matched_pool
@@ -109,7 +109,7 @@ def _answer(here: Frame, goal: str, job: Steps, head: DeltaGenerator, *, watched
     scenario = here.planned.scenario
     unknown = unknown_load(scenario.load)
     head.html(f"<style>{_style()}</style>{headline(advice, scenario, text, unknown)}")
-    cautions(scenario, text)
+    cautions(here.planned, text)
     st.caption(_basis(here, advice, job.seconds))
     _table(here, advice)
 
@@ -140,6 +140,7 @@ def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") 
     scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
     parts = {**advice.finding.parts, "goal": within(text(f"advise.goal.{advice.goal}")), "unit": unit}
     parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
+    parts |= {"least": MIN_GAIN, "hardware": MIN_GAIN_OF_HARDWARE, "seeds": advice.seeds}
     words = text(f"advise.finding.{own}", **parts)
     if own == "room" and unknown:
         head, words = text(f"advise.head.unknown_{unknown}"), text("advise.finding.unknown")

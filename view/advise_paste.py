@@ -8,11 +8,12 @@ import streamlit as st
 
 from sched.errors import InputError
 from sched.load import LoadConfig
-from sched.scenario import Scenario
 from sched.server_lines import MAX_CHARS, FromLines, from_lines
 from view import edits, session
 from view.notices import error_text
+from view.paint import came_from
 from view.phrases import phrase
+from view.run import Plan
 from view.text import Text
 
 BOX_CHARS = 100_000
@@ -54,8 +55,9 @@ def unknown_load(load: LoadConfig) -> str:
     return found.unknown_of(load) if isinstance(found, FromLines) else ""
 
 
-def cautions(scenario: Scenario, text: Text) -> None:
+def cautions(planned: Plan, text: Text) -> None:
     """Say what of the server is not known, so that nobody takes the numbers for its own."""
+    scenario = planned.scenario
     found = st.session_state.get("advise.found")
     if not isinstance(found, FromLines):
         return
@@ -65,8 +67,9 @@ def cautions(scenario: Scenario, text: Text) -> None:
         st.warning(text(f"advise.stand_in.{code}", **names))
     unknown = found.unknown_of(load)
     if unknown:
+        own = "load_other" if unknown == "load" and load.source != "synthetic" else unknown
         numbers = {"rate": f"{load.rate:g}", "prompt": load.prompt_mean, "output": load.output_mean}
-        st.warning(text(f"advise.unknown.{unknown}", **numbers))
+        st.warning(text(f"advise.unknown.{own}", **numbers, load=came_from(scenario, planned.workload, text)))
     if unknown == "offered":
         st.button(text("advise.unknown.more", factor=MORE), key="advise.more", on_click=_ask_for_more)
 
@@ -112,8 +115,9 @@ def _report(found: FromLines, text: Text) -> None:
     if found.missing == ("nothing",):
         st.warning(text("advise.missing.nothing"))
         return
-    if found.settings:
-        st.success(text("advise.paste.done", n=len(found.settings)))
+    read = set(found.settings) - {"pool"}  # where the blocks come from follows from the others
+    if read:
+        st.success(text("advise.paste.done", n=len(read)))
     if found.lines["preempted"]:
         st.caption(text("advise.paste.preempted", n=found.lines["preempted"]))
     asks = "\n".join(f"- {text(f'advise.missing.{code}')}" for code in found.missing)

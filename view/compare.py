@@ -61,14 +61,14 @@ def picture() -> None:
         asked = pair_asked(here.planned.scenario)
     except InputError as error:
         controls(here, None)
-        st.error(error_text(error, text))
+        _refuse(error, text)
         return
     by = controls(here, asked)
     try:
         with st.spinner(text("shell.simulating")):
             pair = pair_of(here.planned, asked)
     except InputError as error:
-        st.error(error_text(error, text))
+        _refuse(error, text)
         return
     names = side_names(asked, here.planned.scenario, text)
     why = unchanged_words(pair, asked, text) or parting_words(pair.found, text)
@@ -87,6 +87,13 @@ def picture() -> None:
     stages(pair, names, by)
 
 
+def _refuse(error: InputError, text: Text) -> None:
+    """Say what cannot be; what stands below is of a pair that is not shown any more."""
+    st.error(error_text(error, text))
+    if st.session_state.pop("compare.under", None) is not None:
+        st.rerun()
+
+
 def _head(words: str, why: str) -> str:
     return f'<h1 class="shell-verdict">{html.escape(words)}</h1><p class="compare-why">{html.escape(why)}</p>'
 
@@ -98,7 +105,7 @@ def score_words(won: Score, names: tuple[str, str], text: Text) -> str:
         total = next((one for one in (*won.better, *won.worse) if one.name == "throughput"), None)
         parts |= {"won": won.won.name, "won_left": won.won.left, "won_right": won.won.right, "lost": won.lost.name,
                   "lost_left": won.lost.left, "lost_right": won.lost.right,
-                  "total": _change(total, text) if total else text("compare.same")}  # fmt: skip
+                  "total": _change(total, text) if total else text("compare.about_same")}  # fmt: skip
     parts |= {"better": _list(won.better, text), "worse": _list(won.worse, text)}
     words = text(f"compare.score.{won.code}", **parts)
     changed = sorted((one for one in (*won.better, *won.worse) if one.name != "throughput"), key=size, reverse=True)
@@ -188,7 +195,8 @@ def _cell(one: Difference, text: Text) -> str:
     unit = unit_behind(one.name, text)
     worse = one.gain < -NOTABLE and one.name in TAIL
     shown = f'<span class="bad">{_short(one, one.right)}</span>' if worse else _short(one, one.right)
-    was = html.escape(text("compare.was", value=_short(one, one.left), change=_change(one, text)))
+    before = _short(one, one.left) + (unit if unit == "%" else "")  # beside a change in %, it would look like one
+    was = html.escape(text("compare.was", value=before, change=_change(one, text)))
     return (
         f'<div><p class="l">{html.escape(text(f"sweep.measure.{one.name}"))}</p>'
         f'<p class="v">{shown}<small>{html.escape(unit)}</small></p><p class="s">{was}</p></div>'

@@ -148,7 +148,7 @@ def _choose() -> None:
 
 def _change(here: Frame, asked: Asked | None, text: Text) -> None:
     """What the right one changes: a knob and its value; the others that are changed already stay."""
-    changes = dict(asked.changes) if asked else {}
+    changes = {name: write_value(name, value) for name, value in asked.changes.items()} if asked else _as_typed()
     offered = (*FIRST, *(name for name in TWIN_KNOBS if name not in FIRST))
     if "fork" in page_query.current():
         offered = tuple(name for name in offered if name in FORKABLE)
@@ -161,23 +161,28 @@ def _change(here: Frame, asked: Asked | None, text: Text) -> None:
     with value:
         _value(st.session_state["compare.knob"], changes, text)
     with drop:
-        more = len(changes) > 1
+        more = len(changes) > 1 or (not asked and ";" in page_query.current().get("twin", ""))
         st.button(text("compare.only"), key="compare.only", on_click=_only, disabled=not more, width="stretch",
                   help=text("compare.only_help"))  # fmt: skip
 
 
-def _value(name: str, changes: dict[str, Any], text: Text) -> None:
+def _as_typed() -> dict[str, str]:
+    """The last change as the address has it, which cannot be read: it stays in its box, to be corrected."""
+    name, equals, value = page_query.current().get("twin", "").split(";")[-1].partition("=")
+    return {name.strip(): value.strip()} if equals and name.strip() in SETTINGS else {}
+
+
+def _value(name: str, changes: Mapping[str, str], text: Text) -> None:
     """A box for the knob's value: a choice where there are few."""
-    meta, now = SETTINGS[name][1].metadata, changes.get(name)
-    key = f"compare.value.{name}"
+    meta, shown = SETTINGS[name][1].metadata, changes.get(name, "")
+    key, other = f"compare.value.{name}", name not in changes
     options = ["true", "false"] if "switch" in meta else list(meta.get("options", ()))
-    shown = write_value(name, now) if now is not None else ""
     if options:
         st.session_state[key] = shown if shown in options else options[0]
-        st.selectbox(text("compare.value"), options, key=key, on_change=_put_value, args=(name, key))
+        st.selectbox(text("compare.value"), options, key=key, on_change=_put_value, args=(name, key, other))
     else:
         st.session_state[key] = shown
-        st.text_input(text("compare.value"), key=key, on_change=_put_value, args=(name, key))
+        st.text_input(text("compare.value"), key=key, on_change=_put_value, args=(name, key, other))
 
 
 def _put_knob(left: Scenario) -> None:
@@ -203,12 +208,17 @@ def other_value(name: str, left: Scenario) -> Any:
     return half if half >= meta["low"] else min(now * 2, meta["high"])
 
 
-def _put_value(name: str, key: str) -> None:
-    """Callback: the knob's value; what cannot be read is refused when the page reads the address."""
+def _put_value(name: str, key: str, other: bool) -> None:
+    """Callback: the knob's value; what cannot be read is refused when the page reads the address.
+
+    other: the last change of the address is none that could be shown: this one takes its place.
+    """
     if page_query.is_echo(key):
         return
-    twin = page_query.current().get("twin", "")
-    page_query.put({"twin": changed_last(twin, name, st.session_state[key])})
+    twin, value = page_query.current().get("twin", ""), st.session_state[key]
+    if other:
+        twin = ";".join([*twin.split(";")[:-1], f"{name}="])
+    page_query.put({"twin": changed_last(twin, name, value)})
 
 
 def changed_last(twin: str, name: str, value: str) -> str:

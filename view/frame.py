@@ -58,7 +58,7 @@ def frame(page: str, sidebar: Literal["auto", "collapsed"] = "auto") -> Frame:
     planned = session.planned()
     with st.sidebar:
         shell.follow_theme(theme_of_browser())
-        _head(text, language)
+        _head(page, text, language)
     unread(st.session_state["notices"], text)
     return Frame(text, language, planned)
 
@@ -88,12 +88,12 @@ def pages() -> tuple[str, ...]:
     return ("app.py", *(f"pages/{path.name}" for path in sorted((ROOT / "pages").glob("[0-9]*.py"))))
 
 
-def _head(text: Text, language: str) -> None:
-    """Name, menu and language."""
+def _head(page: str, text: Text, language: str) -> None:
+    """Name, menu and language. Each page has a menu of its own, so that it is closed when another is opened."""
     brand = f'<div class="shell-brand">{html.escape(text("shell.product"))}<span>{text("shell.version")}</span></div>'
     st.html(brand)
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover(text("shell.menu"), width="stretch"):
+        with st.popover(text("shell.menu"), width="stretch", key=f"menu.{page}"):
             here = session.place()
             query = encode(Place(here.scenario, here.preset, language=here.language))
             for file in pages():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from dataclasses import dataclass
 
-from sched.presets import PRESETS, moment_step
+from sched.presets import PRESETS, moment_step, preset_named
 from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
@@ -102,13 +102,19 @@ def came_from(scenario: Scenario, workload: Workload, text: Text) -> str:
     return text(f"shell.source_{load.source}", n=len(workload.requests), seed=str(load.seed))
 
 
+def titled(preset: str, scenario: Scenario, text: Text) -> str:
+    """A preset's title; once a setting was changed, with a word that says so: what the preset shows may be gone."""
+    title = text(f"presets.{preset}.title")
+    return title if scenario == preset_named(preset).scenario else text("shell.changed", title=title)
+
+
 def caption(scenario: Scenario, workload: Workload, language: str, preset: str) -> Caption:
     """The footer of saved pictures."""
     text = translator(language)
     query = query_string(Place(scenario, preset, language=language))
     times, load = text(f"shell.times.{scenario.hardware.step_time}"), came_from(scenario, workload, text)
     return Caption(
-        title=text(f"presets.{preset}.title"),
+        title=titled(preset, scenario, text),
         scenario=f"vLLM 0.33.0 · {times} · {load}",
         seed=text("shell.seed", seed=str(scenario.load.seed)),
         link=f"?{query}&step={{step}}&r={{id}}",

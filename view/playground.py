@@ -11,7 +11,7 @@ from sched.timeline import Timeline
 from view import session, shell
 from view.kpi import kpi
 from view.notices import end_text
-from view.paint import WINDOW, Wish, came_from, measure, paint, run_name, window_of
+from view.paint import WINDOW, Wish, came_from, measure, paint, run_name, titled, window_of
 from view.player import player
 from view.player.export import standalone
 from view.player.words import words
@@ -46,7 +46,7 @@ def header() -> None:
     language, place, load = session.language(), session.place(), session.planned().scenario.load
     text = translator(language)
     crumbs = (
-        f"<b>{html.escape(text('shell.product'))}</b>", html.escape(text(f"presets.{place.preset}.title")),
+        f"<b>{html.escape(text('shell.product'))}</b>", html.escape(titled(place.preset, place.scenario, text)),
         html.escape(text("shell.seed", seed=str(load.seed))),
         html.escape(text(f"shell.times.{session.planned().scenario.hardware.step_time}")),
     )  # fmt: skip
@@ -92,7 +92,7 @@ def _file(language: str, done: Run, place: Place, step: int) -> None:
 def _standalone(language: str, done: Run, place: Place, step: int, home: str | None) -> str:
     first = max(0, min(step - FILE_STEPS // 3, done.timeline.num_steps - FILE_STEPS))
     payload = payload_of(done, language, place.preset, first, FILE_STEPS)
-    title = translator(language)(f"presets.{place.preset}.title")
+    title = titled(place.preset, done.scenario, translator(language))
     return standalone(payload, title=title, language=language, step=step, selected=place.selected, home=home)
 
 

@@ -59,9 +59,6 @@ def _axis(name: str, typed: str | None, scenario: Scenario) -> Axis:
 def controls(text: Text, asked: Asked | None, scenario: Scenario) -> None:
     """Ready questions; knob, values, a second knob, seeds, the measure. All of them live in the address."""
     query = page_query.current()
-    if asked is None and "sweep.drawn" in st.session_state and st.session_state.pop("sweep.drawn"):
-        return
-    st.session_state["sweep.drawn"] = asked is not None
     _questions(asked, scenario, text)
     names = _names()
     values = [",".join(write_value(axis.name, value) for value in axis.values) for axis in asked.axes] if asked else []

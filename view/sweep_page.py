@@ -53,10 +53,14 @@ def _sweep(here: Frame) -> None:
     head.html(_head(html.escape(text("sweep.title"))))
     try:
         asked = asked_for(here.planned.scenario)
-        controls(here.text, asked, here.planned.scenario)
-        planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, session.own_trace(here.planned.scenario))
     except InputError as error:
         controls(here.text, None, here.planned.scenario)
+        st.error(error_text(error, text))
+        return
+    controls(here.text, asked, here.planned.scenario)
+    try:
+        planned = plan_sweep(here.planned.scenario, asked.axes, asked.seeds, session.own_trace(here.planned.scenario))
+    except InputError as error:
         st.error(error_text(error, text))
         return
     _warn(here, asked)

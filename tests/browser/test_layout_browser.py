@@ -1,11 +1,12 @@
 """What stands where, on a phone and on a low screen: no words crossed, cut or covered, no button half out of sight."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.lesson_site import LONG, PHONE, at, visit
 from tests.browser.player_site import CHROMIUM
@@ -120,3 +121,14 @@ def test_new_blocks_are_written_clear_of_the_steps_tokens(chromium: Browser, add
             return box("+593").left - box("+38").right }"""
         )
         assert gap >= 3, gap
+
+
+def test_the_menu_is_closed_on_the_page_that_it_opens(chromium: Browser, address: str) -> None:
+    with visit(chromium, f"{address}?v=1&preset=smallest_preemption&lang=en") as page:
+        inside = page.get_by_role("link", name="KV capacity calculator")
+        for name in ("Advise: what to change?", "Sweep: where does it turn?", "All presets") * 2:
+            page.get_by_role("button", name="Menu", exact=True).click()
+            expect(inside).to_be_visible()
+            page.get_by_role("link", name=name).click()
+            page.wait_for_url(re.compile(f"/{name.split(':')[0].lower().replace('all presets', 'gallery')}"))
+            expect(inside).to_be_hidden()

@@ -52,10 +52,10 @@ def _read() -> None:
         st.session_state["command_report"] = error
         return
     settings: dict[str, Any] = dict(found.settings)
-    if settings:
+    st.session_state["command_report"] = (len(found.settings), found.notes)
+    if settings:  # last: it may begin to draw at once
         typed = "num_gpu_blocks" in settings
         edits.change(**settings, **({"pool": "typed_in"} if typed else {}))
-    st.session_state["command_report"] = (len(found.settings), found.notes)
 
 
 def everything(text: Text) -> None:

@@ -167,7 +167,7 @@ def _gate(
         for place, where, reach, shift in zip(places, ("desktop", "phone"), ((9, 23), (5, 16)), (14, 5), strict=True):
             x, y = place.queue.right + shift, place.belt
             sheet.segments(pen(axes, color, 4), where, x0=x, x1=x, y0=y - reach[0], y1=y + reach[1], offsets=offsets)
-            beside = (x - 7, y - 29, y - 16) if where == "desktop" else (x + 5, y - 1, y + 11)
+            beside = (x - 11, y - 29, y - 16) if where == "desktop" else (x + 5, y - 1, y + 11)
             for word, up in ((text("stage.gate"), beside[1]), (text("stage.shut"), beside[2])):
                 words = [word] * int(mask.sum())
                 sheet.texts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sched.reasons import StopReason
-from sched.why import FOR_BLOCKS, Cause, WhyNot, watermark_blocks, why_idle, why_waiting
+from sched.why import FOR_BLOCKS, Cause, WhyNot, next_for_head, watermark_blocks, why_idle, why_waiting
 from sched.window import Queue
 from view.figures.story import Teller
 from view.player.say import say
@@ -48,20 +48,21 @@ def _line(teller: Teller, one: WhyNot, front: list[int]) -> str:
 
 
 def _next(teller: Teller, step: int, front: list[int], needs: list[int]) -> list[str]:
-    """Who could enter next: the head, if its blocks are free now; else who behind it would fit."""
+    """After a step that preempts, whether the head enters in the next one; else who behind the head would fit."""
     steps, text = teller.timeline.steps, teller.text
     reason = StopReason(int(steps.stop_reason[step]))
     if reason is not StopReason.PREEMPTION and reason not in FOR_BLOCKS:
         return []
-    room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
-    if reason is not StopReason.PREEMPTION and room < min(needs):
-        return []
     who = say("strong", text("story.why.next"))
-    head, needed = teller.name(front[0]), needs[0]
+    head = teller.name(front[0])
     if reason is StopReason.PREEMPTION:
-        key = "story.why.could_head" if needed <= room else "story.why.blocked"
-        return [f"{who}\t{text(key, head=head, needed=needed, free=room)}"]
-    if room > 0:
+        outcome = next_for_head(teller.history, step, front[0])
+        if outcome is None:
+            return []
+        key = "story.why.enters" if outcome.enters else "story.why.blocked"
+        return [f"{who}\t{text(key, head=head, needed=outcome.needed, free=outcome.free)}"]
+    room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
+    if room > 0 and room >= min(needs):
         for request, needed in zip(front[1:], needs[1:], strict=True):
             if needed <= room:
                 return [f"{who}\t{text('story.why.could', name=teller.name(request), needed=needed, head=head)}"]
