@@ -82,7 +82,7 @@ class DecodingEngine(Engine):
         self.differs_by_step = self.holds_prefills or config.long_prefill_token_threshold > 0
         self.chunks = config.enable_chunked_prefill
         self.is_closed = config.batching == "static"
-        self.max_num_running = self.scheduler.max_num_running
+        self.max_num_running = config.max_num_running
         self.decoders = Decoders(cache.block_size)
         self.chunkers: list[FastRequest] = []
         self.ending: list[FastRequest] = []
