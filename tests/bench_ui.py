@@ -19,10 +19,19 @@ from playwright.sync_api import Browser, Page
 from tests.browser.app_site import app_site
 from tests.browser.player_site import browser
 from tests.browser.socket_visitor import SocketVisitor
+from view.text import translator
 
 CHANGES = 30
 CROWD, THINK, CROWD_SECONDS = 40, 3.0, 20.0
 MEMORY_CHANGES = 1_000
+
+
+def label_of(name: str) -> str:
+    """What a setting's slider is called."""
+    return translator("en")(f"controls.{name}.label")
+
+
+SLIDERS = [label_of(name) for name in ("num_gpu_blocks", "rate", "max_num_seqs")]
 
 # From the key that moves the slider to the second animation frame after the player shows the new run.
 PAINTED = """() => new Promise((done, fail) => {
@@ -163,7 +172,7 @@ async def one_of_the_crowd(address: str, seed: int, times: list[float], all_here
         until = time.perf_counter() + CROWD_SECONDS
         await asyncio.sleep(chance.random() * THINK)
         while time.perf_counter() < until:
-            label = chance.choice(["KV blocks", "Arrival rate (requests/s)", "Requests running at once"])
+            label = chance.choice(SLIDERS)
             options = visitor.sliders[label][1]
             middle = options[len(options) // 4 : len(options) * 3 // 4]
             times.append(await visitor.choose(label, chance.choice(middle)))
@@ -193,7 +202,7 @@ async def many_changes(address: str, pid: int) -> list[float]:
         for change in range(MEMORY_CHANGES):
             if change % (MEMORY_CHANGES // 5) == 0:
                 sizes.append(resident(pid))
-            label = chance.choice(["KV blocks", "Arrival rate (requests/s)", "Requests running at once", "Evenness"])
+            label = chance.choice([*SLIDERS, label_of("burstiness")])
             await visitor.choose(label, chance.choice(visitor.sliders[label][1][4:-4]))
         sizes.append(resident(pid))
     return sizes
