@@ -161,11 +161,11 @@ class FastRecorder(Recorder):
         computed, tokens = self.runs.columns[3:]
         if num_mixed:  # they stand at the end of the list
             del computed[-num_mixed:]
-            computed.extend([member.num_computed_tokens - n - row for member, n in scheduled.items()])
+            computed.fromlist([member.num_computed_tokens - n - row for member, n in scheduled.items()])
         if output.skipped:
             skipped = {request.index for request in output.skipped}
             members = self.running_columns.request[: len(running) - num_mixed]
-            tokens.extend([0 if member in skipped else 1 for member in members])
+            tokens.fromlist([0 if member in skipped else 1 for member in members])
         else:
             tokens.extend(array("i", [1]) * (len(running) - num_mixed))
         tokens.extend(scheduled.values())
@@ -188,7 +188,7 @@ class FastRecorder(Recorder):
             self._record_all(row, running, 0)
             out = {request.index for request, _ in skipped}
             tokens = self.runs.by_name["tokens"]
-            tokens.extend([0 if member in out else 1 for member in self.running_columns.request])
+            tokens.fromlist([0 if member in out else 1 for member in self.running_columns.request])
 
     def _record_running(self, row: int, scheduler: Any, output: SchedulerOutput) -> None:
         if self.detail:
@@ -196,33 +196,33 @@ class FastRecorder(Recorder):
             computed, size = self.runs.by_name["computed"], len(scheduler.running)
             members = computed[len(computed) - size :]
             del computed[len(computed) - size :]
-            computed.extend([num_computed_tokens - row for num_computed_tokens in members])
+            computed.fromlist([num_computed_tokens - row for num_computed_tokens in members])
 
     # ---- blocks and tokens ------------------------------------------------------------------------------------
 
-    def took(self, rows: Sequence[int], requests: Iterable[FastRequest], blocks: Sequence[int]) -> None:
+    def took(self, rows: list[int], requests: Iterable[FastRequest], blocks: list[int]) -> None:
         """Each of these decoding requests got one block, in the step of the same place."""
         if self.detail:
             step, request, block = self.blocks.columns
-            step.extend(rows)
-            request.extend([member.index for member in requests])
-            block.extend(blocks)
+            step.fromlist(rows)
+            request.fromlist([member.index for member in requests])
+            block.fromlist(blocks)
 
-    def forgot(self, rows: Sequence[int]) -> None:
+    def forgot(self, rows: list[int]) -> None:
         """The only entry of hash_log, if any, are blocks forgotten one by one, in the last of these steps."""
         if self.hash_log:
             [(blocks, _)] = self.hash_log
             self.hash_log.clear()
-            self._add_hashes(rows[len(rows) - len(blocks) :], blocks, False)
+            self._add_hashes(rows[len(rows) - len(blocks) :], list(blocks), False)
 
-    def filled(self, rows: Sequence[int], blocks: Sequence[int]) -> None:
+    def filled(self, rows: list[int], blocks: list[int]) -> None:
         """Each of these blocks got full in the step of the same place."""
         self._add_hashes(rows, blocks, True)
 
-    def _add_hashes(self, rows: Sequence[int], blocks: Sequence[int], is_set: bool) -> None:
+    def _add_hashes(self, rows: list[int], blocks: list[int], is_set: bool) -> None:
         step, block, has_hash = self.hashes.columns
-        step.extend(rows)
-        block.extend(blocks)
+        step.fromlist(rows)
+        block.fromlist(blocks)
         has_hash.extend(array("i", [is_set]) * len(blocks))
 
     def close_tokens(self, requests: Iterable[FastRequest], row: int) -> None:

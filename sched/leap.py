@@ -68,7 +68,7 @@ class LeapingEngine(DecodingEngine):
                 most = max(min(most, (next_time - start) // max(base + slope * context, 1e-9) + 3), 1)
             durations = [base + slope * tokens for tokens in range(context, context + count * int(most), count)]
         durations[0] += start
-        end.extend(accumulate(durations))
+        end.fromlist(list(accumulate(durations)))
         if next_time < math.inf:  # the leap ends before the step whose schedule() would see the arrival
             if self.is_async and after >= next_time:
                 del end[row + 1 :]
@@ -96,7 +96,7 @@ class LeapingEngine(DecodingEngine):
             num_steps = next(step for step, upto in enumerate(accumulate(grown)) if upto > free)
             del end[row + num_steps :], grown[num_steps:]
             wanted = sum(grown)
-        self.books.grown.extend(grown)
+        self.books.grown.fromlist(grown)
         if self.counts_only:
             self.pool.get_new_blocks(wanted)
             return grown
