@@ -127,6 +127,23 @@ def test_where_arrays_are_is_remembered_rightly(chromium: Browser, address: str)
         assert wrong == 0
 
 
+def test_type_and_places_that_get_smaller_need_no_drawing_by_plotly(chromium: Browser, address: str) -> None:
+    """More rows than fit in large type; a queue with other places, with names and without."""
+    with visit(chromium, f"{address}?v=1&preset=kv_runs_out&seed=101&num_gpu_blocks=2433") as page:
+        sizes = set()
+        for _ in range(4):
+            before = page.evaluate(RUN)
+            press(page, "ArrowRight")
+            page.wait_for_function(f"before => ({RUN})() !== before && __sx.window()", arg=before)
+            page.wait_for_timeout(300)
+            assert page.evaluate("__sx.figure.adapted")
+            ours = page.evaluate(PICTURE)
+            page.evaluate(DRAWN_BY_PLOTLY)
+            assert page.evaluate(PICTURE) == ours
+            sizes.add(page.evaluate("JSON.stringify(__sx.figure.spec.data.map(one => one.textfont?.size))"))
+        assert len(sizes) > 2, "of type"
+
+
 @pytest.mark.parametrize("size", [(1440, 1000), (390, 844)])
 def test_an_adapted_figure_is_what_plotly_would_have_drawn(
     chromium: Browser, address: str, size: tuple[int, int]

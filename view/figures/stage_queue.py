@@ -25,7 +25,8 @@ def draw(
 ) -> list[Area]:  # fmt: skip
     """Put the queue and its gate on a sheet."""
     axes, block = on(QUEUE, QUEUE), scale.need / STACK_HIGH
-    _belt(sheet, scale, block)
+    frames = len(queue.offsets) - 1
+    _belt(sheet, scale, block, frames)
     high = np.minimum(queue.need, scale.need)
     half = 0.36 if scale.thin else 0.3
     wide: Columns = {"along": "x", "x0": -half, "x1": half, "y0": 0.0}
@@ -43,12 +44,9 @@ def draw(
     line: Columns = {**wide, "x0": -half - 0.06, "x1": half + 0.06}
     sheet.rects(outlined(axes, "preempt", 1.3), **line, offsets=kept(queue.offsets, before), **_some(columns, before))
     _free_line(sheet, history, queue, first, scale, block, text)
-    if scale.thin:
-        _name_of_front(sheet, queue, high, row, block, names)
-    else:
-        _names(sheet, queue, high, row, scale, block, names)
+    _name_of_front(sheet, queue, high, row, scale, block, names)
+    _names(sheet, queue, high, row, scale, block, names)
     _places(sheet, queue, row, scale, block, everybody)
-    frames = len(queue.offsets) - 1
     _gate(sheet, history, frames, first, scale, places, text)
     _more(sheet, history, frames, first, scale, block, text)
     rows = {"place": queue.place + 1, "need": queue.need}
@@ -64,14 +62,19 @@ def _some(columns: Columns, mask: Flags) -> Columns:
     return {name: column[mask] for name, column in columns.items()}
 
 
-def _belt(sheet: Sheet, scale: Scale, block: float) -> None:
-    """What the stacks stand on, with signs that show which way it moves."""
+def _belt(sheet: Sheet, scale: Scale, block: float, frames: int) -> None:
+    """What the stacks stand on, with signs that show which way it moves.
+
+    Both are the same in each frame, but what moves may differ between runs without a new figure.
+    """
     axes, low = on(QUEUE, QUEUE), -14 * block
     left, right = 0.5 - scale.span, 0.5
-    sheet.still({**filled(axes, "rule"), "x": [left, right, right, left, left], "y": [0, 0, low, low, 0]})
+    sheet.rects(filled(axes, "rule"), x0=left, x1=right, y0=low, y1=0.0, offsets=one_each(frames))
     x = (np.arange(8) + 0.12) * -scale.span / 10  # none at the left end, where "+n more" stands
-    sign = {"x": x.tolist(), "y": [low / 2] * len(x), "text": ["›"] * len(x)}
-    sheet.still({**label(axes, "ink3", 14, "middle center"), **sign})
+    sheet.texts(
+        label(axes, "ink3", 14, "middle center"), x=np.tile(x, frames), y=low / 2, text=["›"] * (len(x) * frames),
+        offsets=len(x) * one_each(frames),
+    )  # fmt: skip
 
 
 def _cell_lines(sheet: Sheet, scale: Scale, block: float) -> None:
@@ -108,18 +111,19 @@ def _names(
     sheet: Sheet, queue: Queue, high: Ints, row: Ints, scale: Scale, block: float,
     names: list[str] | None,
 ) -> None:  # fmt: skip
-    """Names over the stacks, and the sign of a return over those that were preempted."""
-    axes, victim = on(QUEUE, QUEUE), queue.preempted == NOW
+    """Names over the stacks, and the sign of a return over those that were preempted; none over thin ones."""
+    axes, victim, room = on(QUEUE, QUEUE), queue.preempted == NOW, not scale.thin
     every = 1 if scale.places <= 12 else 2  # narrow places have room for every second name
     size = 11 if scale.places <= 12 else 9
-    for mask, color, weight in ((~victim & (queue.place % every == 0), "ink2", 500), (victim, "preempt-text", 700)):
+    named = ~victim & (queue.place % every == 0)
+    for mask, color, weight in ((named & room, "ink2", 500), (victim & room, "preempt-text", 700)):
         ids = queue.request[mask]
         sheet.texts(
             label(axes, color, size, "middle center", weight), along="x", offsets=kept(queue.offsets, mask),
             row=row[mask], ids=ids, x=0.0, y=high[mask] + 9 * block,
             text=ids if names is None else [names[one] for one in ids.tolist()], prefix="r" if names is None else "",
         )  # fmt: skip
-    returned = queue.preempted != NEVER_RAN
+    returned = (queue.preempted != NEVER_RAN) & room
     sheet.texts(
         label(axes, "preempt-text", 12, "middle center", 700), along="x", x=0.0, y=high[returned] + 23 * block,
         text=["↩"] * int(returned.sum()), offsets=kept(queue.offsets, returned), row=row[returned],
@@ -127,9 +131,11 @@ def _names(
     )  # fmt: skip
 
 
-def _name_of_front(sheet: Sheet, queue: Queue, high: Ints, row: Ints, block: float, names: list[str] | None) -> None:
+def _name_of_front(
+    sheet: Sheet, queue: Queue, high: Ints, row: Ints, scale: Scale, block: float, names: list[str] | None
+) -> None:
     """A thin stack has no room for a name: the foremost victim's hangs on a line above it."""
-    axes, front = on(QUEUE, QUEUE), (queue.preempted == NOW) & (queue.place == 0)
+    axes, front = on(QUEUE, QUEUE), (queue.preempted == NOW) & (queue.place == 0) & scale.thin
     where: Columns = {"along": "x", "offsets": kept(queue.offsets, front), "row": row[front]}
     ids = queue.request[front]
     sheet.segments(pen(axes, "preempt", 1), x0=0.0, x1=0.0, y0=high[front], y1=STACK_HIGH * block, **where)

@@ -7,16 +7,18 @@ const PLAIN = new Set(["text", "x", "y", "xref", "yref", "showarrow", "xanchor",
 const SHIFT = {left: .5, center: 0, right: -.5};
 const isAxis = name => /^[xy]axis\d*$/.test(name);
 
-// -> {ranges: {axis: [low, high]}}, or null if there is something that only Plotly can do
+// -> {ranges: {axis: [low, high]}, sizes: {trace: size of its type}}, or null if there is something that only Plotly can do
 export function difference(was, now) {
   const kinds = h => h.tracks.map(k => k.kind + k.trace).join();
   if (!was || was.data.length !== now.data.length || kinds(was) !== kinds(now)) return null;
   if (![...now.curves.keys()].every(i => was.curves.has(i)) || was.curves.size !== now.curves.size) return null;
+  const sizes = {}, ranges = {};
   for (let i = 0; i < now.data.length; i++) {
-    const passed = now.curves.has(i) ? ["x", "y"] : [];
-    if (!alike(was.data[i], now.data[i], passed)) return null;
+    const passed = now.curves.has(i) ? ["x", "y"] : [], size = trace => trace.mode === "text" ? trace.textfont?.size : undefined;
+    const other = size(was.data[i]) !== size(now.data[i]) && size(was.data[i]) && size(now.data[i]);
+    if (other) sizes[i] = other;
+    if (!alike(other ? resized(was.data[i], other) : was.data[i], now.data[i], passed)) return null;
   }
-  const ranges = {};
   for (const name of new Set([...Object.keys(was.layout), ...Object.keys(now.layout)])) {
     const one = was.layout[name], other = now.layout[name];
     if (name === "annotations") { if (!one || !other) return null; continue; }
@@ -24,8 +26,10 @@ export function difference(was, now) {
     if (!alike(one, other, ["range"]) || !one.range !== !other.range) return null;
     if (!alike(one.range, other.range)) ranges[name] = other.range;
   }
-  return {ranges};
+  return {ranges, sizes};
 }
+
+const resized = (trace, size) => ({...trace, textfont: {...trace.textfont, size}});
 
 function alike(one, other, passed = []) {
   if (one === other) return true;
@@ -36,7 +40,7 @@ function alike(one, other, passed = []) {
 }
 
 // Brings the figure up to date; says whether it could.
-export function adapt(gd, was, now, {ranges}, theme) {
+export function adapt(gd, was, now, {ranges, sizes}, theme) {
   const notes = matched(gd, was.layout.annotations ?? [], now.layout.annotations ?? []);
   if (!notes) return false;
   for (const name in ranges) {
@@ -47,7 +51,22 @@ export function adapt(gd, was, now, {ranges}, theme) {
   }
   gd.layout.annotations = themed(now.layout.annotations ?? [], theme.color, theme.scale);
   putNotes(gd._fullLayout, notes);
+  putSizes(gd, now, sizes, theme);
   return true;
+}
+
+// Labels of another size: as in Plotly's drawing/index.js, textPointStyle and textPointPosition, for traces without markers.
+const STANDS = {top: -.25, middle: .25, bottom: .75};
+function putSizes(gd, now, sizes, theme) {
+  for (const node of Object.keys(sizes).length ? gd.querySelectorAll(".scatterlayer .trace") : []) {
+    const i = node.__data__[0].trace.index;
+    if (!(i in sizes)) continue;
+    const {textfont: {size}, textposition} = themed(now.data[i], theme.color, theme.scale);
+    for (const text of node.querySelectorAll(".textpoint text")) {
+      text.style.fontSize = size + "px";
+      text.parentNode.setAttribute("transform", `translate(0,${STANDS[textposition.split(" ")[0]] * size})`);
+    }
+  }
 }
 
 // Which nodes may show each note: those of notes that look the same.
