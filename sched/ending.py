@@ -40,8 +40,7 @@ class EndingEngine(LeapingEngine):
             self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop, skipped
         )
         self._close_ending_step(row)
-        self.num_steps += 1
-        self.work += len(self.running)
+        self._count_step()
         return True
 
     def _close_ending_step(self, row: int) -> None:
@@ -66,9 +65,7 @@ class EndingEngine(LeapingEngine):
         if len(finished) > 1:
             finished.sort(key=place_of)
         if self.caching:
-            for request in finished:
-                if request.status is RequestStatus.RUNNING:
-                    self.manager.cache_blocks(request, request.offset + row)
+            self._name([request for request in finished if request.status is RequestStatus.RUNNING], row)
         self.books.close_tokens(finished, row)
         self._finish(finished, self.now if end is None else end)
         if not self.scheduler.has_unfinished_requests():

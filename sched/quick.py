@@ -67,7 +67,7 @@ class QuickEngine(EndingEngine):
             chunks.append((request, num_tokens))
             if output.token_budget <= 0 and (self.ending or request is not chunkers[-1]):
                 return None
-        output.token_budget = budget
+        output.token_budget = budget  # nothing is given yet
         return chunks if self.takes_last or needed <= self.pool.num_free_blocks else None
 
     def _serve_decoders(self, row: int, output: SchedulerOutput) -> None:
@@ -208,8 +208,7 @@ class QuickEngine(EndingEngine):
                 request.offset = request.num_computed_tokens - row - 1
                 request.last_row = row
                 self.ending.append(request)
-        if len(self.ending) > 1:
-            self.ending.sort(key=place_of)
+        self.ending.sort(key=place_of)
         if finished:
             self._finish_async(finished, row, in_flight_end)
 

@@ -248,7 +248,7 @@ def tokens_by_kind(output: SchedulerOutput) -> tuple[int, int, int]:
             decode += 1
             continue
         start = end - num_tokens
-        if request.high_water <= start and end <= request.num_prompt_tokens:
+        if request.high_water <= start and end <= request.num_prompt_tokens:  # the most frequent case by far
             prefill += num_tokens
             continue
         again = min(max(request.high_water - start, 0), num_tokens)

@@ -323,6 +323,18 @@ def test_a_pasted_command_is_taken_over() -> None:
     assert "bogus" in said(app)
 
 
+@pytest.mark.parametrize(
+    ("language", "changed"), [("en", "The smallest preemption, changed"), ("ko", "가장 작은 선점(바꿈)")]
+)
+def test_a_preset_whose_settings_were_changed_says_so(language: str, changed: str) -> None:
+    def heads(**query: str) -> str:
+        return "".join(
+            one.proto.body for one in opened(preset="smallest_preemption", lang=language, **query).get("html")
+        )
+
+    assert changed not in heads() and changed in heads(max_num_seqs="3")
+
+
 def test_a_pasted_command_is_reported_also_if_the_picture_is_drawn_before_the_rest() -> None:
     app = opened(preset="kv_runs_out", num_requests="3", lang="en")
     app.session_state["painted"] = "a run"  # as a browser says; AppTest never paints

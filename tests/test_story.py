@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sched.lessons import LESSONS
+from sched.presets import PRESETS
 from sched.reasons import StopReason
 from sched.scenario import Scenario
 from sched.simulate import simulate
@@ -18,7 +19,7 @@ from sched.window import waiting_rows
 from view.figures.story import Teller
 from view.figures.story_why import whys
 from view.player.say import plain
-from view.text import LANGUAGES, translator
+from view.text import LANGUAGES, Text, translator
 
 SMALLEST = {
     "num_gpu_blocks": 7, "check_pool": False, "source": "table", "rows": ((0.0, 34, 35, 0), (0.0, 34, 35, 0)),
@@ -158,21 +159,36 @@ def test_every_waiting_request_has_exactly_one_reason(changes: dict[str, object]
         assert bool(reasons) == (steps.stop_reason[step] != StopReason.EMPTY and bool(waiting))
 
 
+def told_next(found: History, text: Text) -> dict[int, str]:
+    """Per step that preempts, what is said of the next one; "" if nothing."""
+    teller, total = Teller(found, text), found.timeline.num_steps
+    lines = [plain(words).split("\n") for words in whys(teller, waiting_rows(found, 0, total), 0, total)]
+    begins = f"{text('story.why.next')}\t"
+    return {
+        step: "".join(one.removeprefix(begins) for one in lines[step] if one.startswith(begins))
+        for step in set(found.timeline.preemptions.step.tolist())
+    }
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_comes_next_for_the_victim_is_what_the_next_step_decides(language: str) -> None:
-    """With async scheduling the token in flight may need one block more; and the running ones are served first."""
-    found = History(simulate(LESSONS["queues"].scenario))
+def test_a_victim_whose_token_is_in_flight_is_told_what_it_needs_when_that_has_come(language: str) -> None:
     text = translator(language)
-    rows = Teller(found, text), waiting_rows(found, 0, found.timeline.num_steps)
-    lines = [[plain(line) for line in words.split("\n")] for words in whys(*rows, 0, found.timeline.num_steps)]
-    told = {step: [one.split("\t")[1] for one in lines[step] if one.startswith(text("story.why.next"))]
-            for step in set(found.timeline.preemptions.step.tolist())}  # fmt: skip
-    assert told[11] == [text("story.why.blocked", head="r2", needed=9, free=8)]
-    entered = set(zip(found.timeline.admissions.step.tolist(), found.timeline.admissions.request.tolist(), strict=True))
-    for step, said in told.items():
-        head = int(found.waiting(step)[0])
-        enters = text("story.why.enters", head=found.timeline.request_id(head))
-        assert (said == [enters]) == ((step + 1, head) in entered)
+    told = told_next(History(simulate(LESSONS["queues"].scenario)), text)
+    assert told[11] == text("story.why.blocked", head="r2", needed=9, free=8)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_said_that_the_head_enters_just_when_it_does(language: str) -> None:
+    text, found = translator(language), History(simulate(PRESETS["recompute_tax"].scenario))
+    admissions = found.timeline.admissions
+    entered = set(zip(admissions.step.tolist(), admissions.request.tolist(), strict=True))
+    heads = {step: int(found.waiting(step)[0]) for step in told_next(found, text)}
+    right = {
+        step: told == text("story.why.enters", head=found.timeline.request_id(heads[step]))
+        for step, told in told_next(found, text).items()
+    }
+    assert right == {step: (step + 1, head) in entered for step, head in heads.items()}
+    assert set(right.values()) == {True, False}
 
 
 def test_running_requests_without_tokens_are_told_why() -> None:

@@ -216,9 +216,8 @@ def _put_value(name: str, key: str, other: bool) -> None:
     if page_query.is_echo(key):
         return
     twin, value = page_query.current().get("twin", ""), st.session_state[key]
-    if other:
-        twin = ";".join([*twin.split(";")[:-1], f"{name}="])
-    page_query.put({"twin": changed_last(twin, name, value)})
+    kept = twin.split(";")[:-1]
+    page_query.put({"twin": ";".join([*kept, f"{name}={value}"]) if other else changed_last(twin, name, value)})
 
 
 def changed_last(twin: str, name: str, value: str) -> str:

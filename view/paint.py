@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from dataclasses import dataclass
 
-from sched.presets import PRESETS, moment_step, preset_named
+from sched.presets import PRESETS, moment_step
 from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
@@ -105,7 +105,7 @@ def came_from(scenario: Scenario, workload: Workload, text: Text) -> str:
 def titled(preset: str, scenario: Scenario, text: Text) -> str:
     """A preset's title; once a setting was changed, with a word that says so: what the preset shows may be gone."""
     title = text(f"presets.{preset}.title")
-    return title if scenario == preset_named(preset).scenario else text("shell.changed", title=title)
+    return title if scenario == PRESETS[preset].scenario else text("shell.changed", title=title)
 
 
 def caption(scenario: Scenario, workload: Workload, language: str, preset: str) -> Caption:

@@ -52,7 +52,7 @@ def made_up_table(count: int = 1_000) -> Iterator[str]:
         for caching in (False, True):
             scenario = default.replace(num_gpu_blocks=blocks, enable_prefix_caching=caching)
             numbers, whole, rest = _measured(scenario)
-            yield (f"{blocks:>8,}{'on' if caching else 'off':>9}{1e3 * numbers:>7.0f} ms{1e3 * whole:>7.0f} ms{rest}")
+            yield f"{blocks:>8,}{'on' if caching else 'off':>9}{1e3 * numbers:>7.0f} ms{1e3 * whole:>7.0f} ms{rest}"
 
 
 def _measured(scenario: Scenario) -> tuple[float, float, str]:

@@ -27,7 +27,8 @@ PICTURE = r"""() => {
   const names = ["class", "d", "transform", "x", "y", "width", "height", "style"];
   const words = n => n.tagName === "text" ? n.textContent.trim() : "";
   const empty = n => n.style.display === "none" || n.getAttribute("d") === "M0,0" || n.tagName === "text" && !words(n);
-  const said = n => [n.tagName, ...names.map(name => n.getAttribute(name)), words(n)].join("|");
+  const shift = n => n.closest(".textpoint")?.getAttribute("transform");
+  const said = n => [n.tagName, ...names.map(name => n.getAttribute(name)), shift(n), words(n)].join("|");
   const nodes = [...__sx.figure.gd.querySelectorAll(kinds)].filter(n => !empty(n));
   return nodes.map(n => said(n).replace(/url\([^)]*\)/, "")).sort();
 }"""

@@ -44,6 +44,7 @@ def draw(
     line: Columns = {**wide, "x0": -half - 0.06, "x1": half + 0.06}
     sheet.rects(outlined(axes, "preempt", 1.3), **line, offsets=kept(queue.offsets, before), **_some(columns, before))
     _free_line(sheet, history, queue, first, scale, block, text)
+    # Both, one of them empty: a run whose queue has other places then needs no new figure in the browser.
     _name_of_front(sheet, queue, high, row, scale, block, names)
     _names(sheet, queue, high, row, scale, block, names)
     _places(sheet, queue, row, scale, block, everybody)
@@ -65,7 +66,7 @@ def _some(columns: Columns, mask: Flags) -> Columns:
 def _belt(sheet: Sheet, scale: Scale, block: float, frames: int) -> None:
     """What the stacks stand on, with signs that show which way it moves.
 
-    Both are the same in each frame, but what moves may differ between runs without a new figure.
+    Neither moves; but Plotly draws what stands still anew if it differs, and with another queue it does.
     """
     axes, low = on(QUEUE, QUEUE), -14 * block
     left, right = 0.5 - scale.span, 0.5

@@ -53,16 +53,15 @@ def _next(teller: Teller, step: int, front: list[int], needs: list[int]) -> list
     reason = StopReason(int(steps.stop_reason[step]))
     if reason is not StopReason.PREEMPTION and reason not in FOR_BLOCKS:
         return []
-    who = say("strong", text("story.why.next"))
-    head = teller.name(front[0])
-    if reason is StopReason.PREEMPTION:
-        outcome = next_for_head(teller.history, step, front[0])
-        if outcome is None:
-            return []
+    outcome = next_for_head(teller.history, step, front[0]) if reason is StopReason.PREEMPTION else None
+    room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
+    if outcome is None and (reason is StopReason.PREEMPTION or room < min(needs)):
+        return []
+    who, head = say("strong", text("story.why.next")), teller.name(front[0])
+    if outcome is not None:
         key = "story.why.enters" if outcome.enters else "story.why.blocked"
         return [f"{who}\t{text(key, head=head, needed=outcome.needed, free=outcome.free)}"]
-    room = int(steps.free_blocks[step]) - watermark_blocks(teller.timeline, int(steps.num_running[step]))
-    if room > 0 and room >= min(needs):
+    if room > 0:
         for request, needed in zip(front[1:], needs[1:], strict=True):
             if needed <= room:
                 return [f"{who}\t{text('story.why.could', name=teller.name(request), needed=needed, head=head)}"]

@@ -14,10 +14,9 @@ export function difference(was, now) {
   if (![...now.curves.keys()].every(i => was.curves.has(i)) || was.curves.size !== now.curves.size) return null;
   const sizes = {}, ranges = {};
   for (let i = 0; i < now.data.length; i++) {
-    const passed = now.curves.has(i) ? ["x", "y"] : [], size = trace => trace.mode === "text" ? trace.textfont?.size : undefined;
-    const other = size(was.data[i]) !== size(now.data[i]) && size(was.data[i]) && size(now.data[i]);
-    if (other) sizes[i] = other;
-    if (!alike(other ? resized(was.data[i], other) : was.data[i], now.data[i], passed)) return null;
+    const passed = now.curves.has(i) ? ["x", "y"] : [], size = sizeOf(now.data[i]), resizes = size !== sizeOf(was.data[i]);
+    if (resizes) sizes[i] = size;
+    if (!alike(resizes ? resized(was.data[i], size) : was.data[i], now.data[i], passed)) return null;
   }
   for (const name of new Set([...Object.keys(was.layout), ...Object.keys(now.layout)])) {
     const one = was.layout[name], other = now.layout[name];
@@ -29,6 +28,7 @@ export function difference(was, now) {
   return {ranges, sizes};
 }
 
+const sizeOf = trace => trace.mode === "text" ? trace.textfont?.size : undefined;
 const resized = (trace, size) => ({...trace, textfont: {...trace.textfont, size}});
 
 function alike(one, other, passed = []) {
