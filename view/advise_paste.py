@@ -13,6 +13,7 @@ from view import edits, session
 from view.notices import error_text
 from view.paint import came_from
 from view.phrases import phrase
+from view.player.source import ENDING, joined
 from view.run import Plan
 from view.text import Text
 
@@ -23,9 +24,7 @@ MORE = 1.25
 MOST_NOTES = 20
 """Remarks on the words of a command that are listed."""
 _SCRIPT = Path(__file__).parent / "shell" / "paste.js"
-_catch = st.components.v2.component(
-    "advise_paste", js=_SCRIPT.read_text(encoding="utf-8"), isolate_styles=False
-)  # fmt: skip
+_catch = st.components.v2.component("advise_paste", js=joined(ENDING, _SCRIPT), isolate_styles=False)
 
 
 def paste(text: Text) -> None:

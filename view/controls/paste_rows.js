@@ -1,4 +1,5 @@
 // What is too long for the table of requests never reaches it: it takes half a minute over ten thousand pasted rows.
+import {endingOf} from "../player/js/ending.js";
 const KEY = Symbol.for("paste-rows"), TABLE = "[class*=st-key-w-rows]"
 
 function listen(state) {
@@ -24,8 +25,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (state.late !== null) setTriggerValue("late", true)
   }
   if (state.late !== data.table) document.documentElement.dataset.pasteRows = data.most // tests wait for it
-  return () => {
+  return endingOf(parentElement, () => {
     state.stop?.()
     state.stop = undefined
-  }
+  })
 }

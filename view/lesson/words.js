@@ -1,6 +1,7 @@
 // Prose with buttons: data-go leads the playhead to a moment, data-set turns settings. The moments' chips also keep the
 // address's `step` (as shell/address.js does in the Playground: without an entry in the history). In the presenter's view the arrow
 // keys (and a presenter's clicker: Page Up and Page Down) walk through the moments.
+import {endingOf} from "../player/js/ending.js";
 const KEY = Symbol.for("lesson-words")
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }
 
@@ -87,8 +88,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   show(state, data)
   document.addEventListener("keydown", state.press, true)
   document.addEventListener("sx-step", state.rest)
-  return () => {
+  return endingOf(parentElement, () => {
     document.removeEventListener("keydown", state.press, true)
     document.removeEventListener("sx-step", state.rest)
-  }
+  })
 }

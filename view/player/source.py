@@ -7,6 +7,8 @@ from pathlib import Path
 from view import palette
 
 HERE = Path(__file__).parent
+ENDING = HERE / "js" / "ending.js"
+"""For every component that has something to end."""
 MODULES = (
     "wire",
     "theme",
@@ -21,6 +23,7 @@ MODULES = (
     "pointer",
     "shot",
     "sync",
+    "ending",
     "main",
 )
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)

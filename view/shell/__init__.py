@@ -9,8 +9,8 @@ import streamlit as st
 
 from view import session
 from view.player.picture import Caption
+from view.player.source import ENDING, joined
 from view.player.source import HERE as PLAYER
-from view.player.source import joined
 from view.share import encode
 from view.text import Text
 
@@ -23,7 +23,7 @@ def _read(name: str) -> str:
 
 _address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
 _copy = st.components.v2.component("shell_copy", js=joined(HERE / "link.js", HERE / "copy.js"), isolate_styles=False)
-_theme = st.components.v2.component("shell_theme", js=_read("theme.js"), isolate_styles=False)
+_theme = st.components.v2.component("shell_theme", js=joined(ENDING, HERE / "theme.js"), isolate_styles=False)
 _picture = st.components.v2.component(
     "shell_picture", js=joined(PLAYER / "js" / "shot.js", HERE / "link.js", HERE / "picture.js"), isolate_styles=False
 )

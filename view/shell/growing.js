@@ -1,5 +1,6 @@
 // Charts that grow: each is drawn into the same elements again when it has changed. Streamlit's own chart is taken away
 // and mounted anew for every change of its figure, which blinks and costs three times as much.
+import {endingOf} from "../player/js/ending.js";
 import {loadPlotly, quicken} from "../player/js/plotly.js";
 const HOME = Symbol.for("growing-charts")
 const LOOK = {displayModeBar: false, scrollZoom: false, showSendToCloud: false, doubleClick: false}
@@ -76,5 +77,5 @@ export default function ({data, parentElement, setTriggerValue}) {
   charts.send = setTriggerValue
   charts.data = data
   charts.draw()
-  return () => charts.destroy()
+  return endingOf(root, () => charts.destroy())
 }

@@ -1,4 +1,5 @@
 // What is too long for the box of pasted lines never reaches it: a browser lays out megabytes of text for half a minute.
+import {endingOf} from "../player/js/ending.js";
 const KEY = Symbol.for("advise-paste")
 
 function listen(state) {
@@ -21,8 +22,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const state = (parentElement[KEY] ??= {})
   Object.assign(state, { data, tell: setTriggerValue })
   state.stop ??= listen(state)
-  return () => {
+  return endingOf(parentElement, () => {
     state.stop?.()
     state.stop = undefined
-  }
+  })
 }

@@ -1,4 +1,5 @@
 // Tells Python that the theme is another than the one it has drawn with: its charts' colours are one theme's.
+import {endingOf} from "../player/js/ending.js";
 const KEY = Symbol.for("shell-theme")
 const EVERY = 500 // ms; the theme comes from the system or from the menu, and neither says when it changes
 
@@ -13,5 +14,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.told = now
     setTriggerValue("changed", now)
   }, EVERY)
-  return () => clearInterval(state.timer)
+  return endingOf(parentElement, () => clearInterval(state.timer))
 }

@@ -1,4 +1,5 @@
 // Streamlit calls this on every change of data or theme. The player lives on the element, so it keeps its place.
+import {endingOf} from "./ending.js";
 import {Player} from "./main.js";
 
 const HOME = Symbol.for("scheduler-player");
@@ -9,5 +10,5 @@ export default function (component) {
   player.api = component;
   globalThis.__sx = player;  // for tests and benchmarks
   player.receive(component.data);
-  return () => player.destroy();
+  return endingOf(root, () => player.destroy());
 }
