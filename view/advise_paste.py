@@ -13,7 +13,7 @@ from view import edits, session
 from view.notices import error_text
 from view.paint import came_from
 from view.phrases import phrase
-from view.player.source import ENDING, joined
+from view.player.source import CALLS, joined
 from view.run import Plan
 from view.text import Text
 
@@ -24,7 +24,7 @@ MORE = 1.25
 MOST_NOTES = 20
 """Remarks on the words of a command that are listed."""
 _SCRIPT = Path(__file__).parent / "shell" / "paste.js"
-_catch = st.components.v2.component("advise_paste", js=joined(ENDING, _SCRIPT), isolate_styles=False)
+_catch = st.components.v2.component("advise_paste", js=joined(CALLS, _SCRIPT), isolate_styles=False)
 
 
 def paste(text: Text) -> None:

@@ -23,6 +23,7 @@ from view.player import player
 from view.player.export import standalone
 from view.player.pack import pack
 from view.player.picture import Caption
+from view.player.source import CALLS, joined
 from view.player.words import words
 from view.run import Run, keep, window
 from view.share import query_string
@@ -32,9 +33,7 @@ WINDOW = 200
 """Steps in one window: half of what the Playground sends, since there are two."""
 SIDES = ("left", "right")
 _SCRIPT = Path(__file__).parent / "shell" / "painted.js"
-_watch = st.components.v2.component(
-    "compare_painted", js=_SCRIPT.read_text(encoding="utf-8"), isolate_styles=False
-)  # fmt: skip
+_watch = st.components.v2.component("compare_painted", js=joined(CALLS, _SCRIPT), isolate_styles=False)
 
 
 def compare_here() -> Frame:

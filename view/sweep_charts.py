@@ -14,14 +14,14 @@ import streamlit as st
 
 from view.figures.chart import Figure
 from view.player.component import PLOTLY_FILE
-from view.player.source import ENDING, joined
+from view.player.source import CALLS, joined
 from view.player.source import HERE as PLAYER
 
 HERE = Path(__file__).parent
 _charts = st.components.v2.component(
     "growing_charts", html="<div data-growing></div>", isolate_styles=False,
     css=(HERE / "shell" / "growing.css").read_text(encoding="utf-8"),
-    js=joined(ENDING, PLAYER / "js" / "plotly.js", HERE / "shell" / "growing.js"),
+    js=joined(CALLS, PLAYER / "js" / "plotly.js", HERE / "shell" / "growing.js"),
 )  # fmt: skip
 
 

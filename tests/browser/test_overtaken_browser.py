@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.player_site import CHROMIUM
 from tests.browser.watched import watched
+from view.player.source import CALLS
 
 pytestmark = pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Chromium")
 LONG = 60_000  # [ms]
@@ -76,3 +77,32 @@ def test_what_is_too_long_is_caught(chromium: Browser, address: str) -> None:
             polling=500,
             timeout=10_000,
         )
+
+
+CALLED = """async ({script, order}) => {
+  const {inOrder} = await import("data:text/javascript," + encodeURIComponent(script))
+  const place = document.body.appendChild(document.createElement("div")), log = []
+  const component = inOrder(({data}) => log.push(data), ({data}) => log.push("end"))
+  const endings = order.map(data => [data, component({data, parentElement: place})])
+  for (const [data, end] of endings) if (data !== "new") end()
+  place.remove()
+  for (const [data, end] of endings) if (data === "new") end()
+  return log
+}"""
+
+
+@pytest.mark.parametrize(
+    ("order", "log"),
+    [
+        (["old", "new"], ["old", "new", "end"]),
+        (["new", "old"], ["new", "old", "new", "end"]),
+        (["older", "new", "old"], ["older", "new", "old", "new", "end"]),
+    ],
+    ids=" ".join,
+)
+def test_the_newest_data_count_in_whatever_order_the_calls_come(
+    chromium: Browser, order: list[str], log: list[str]
+) -> None:
+    page = chromium.new_page()
+    assert page.evaluate(CALLED, {"script": CALLS.read_text(encoding="utf-8"), "order": order}) == log
+    page.close()

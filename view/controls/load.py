@@ -19,7 +19,7 @@ from view import edits, session
 from view.controls.stops import STOPS
 from view.controls.widgets import area, commit, number, pick, show_error, slide, title
 from view.notices import error_text
-from view.player.source import ENDING, joined
+from view.player.source import CALLS, joined
 from view.run import upload_name
 from view.share import UPLOAD
 from view.text import Text
@@ -29,7 +29,7 @@ COLUMNS = ("arrival", "prompt", "output", "priority")
 MOST_PASTED = 3_000
 """Rows that the table takes at once: a link holds fewer, and the browser needs half a minute for 10,000."""
 _SCRIPT = Path(__file__).parent / "paste_rows.js"
-_catch = st.components.v2.component("paste_rows", js=joined(ENDING, _SCRIPT), isolate_styles=False)
+_catch = st.components.v2.component("paste_rows", js=joined(CALLS, _SCRIPT), isolate_styles=False)
 
 
 def load(text: Text) -> None:

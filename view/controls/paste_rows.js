@@ -1,5 +1,5 @@
 // What is too long for the table of requests never reaches it: it takes half a minute over ten thousand pasted rows.
-import {endingOf} from "../player/js/ending.js";
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("paste-rows"), TABLE = "[class*=st-key-w-rows]"
 
 function listen(state) {
@@ -15,7 +15,7 @@ function listen(state) {
   return () => window.removeEventListener("paste", onPaste, true)
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   const state = (parentElement[KEY] ??= {})
   Object.assign(state, { most: data.most, tell: setTriggerValue })
   if (!state.stop) {
@@ -25,8 +25,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (state.late !== null) setTriggerValue("late", true)
   }
   if (state.late !== data.table) document.documentElement.dataset.pasteRows = data.most // tests wait for it
-  return endingOf(parentElement, () => {
-    state.stop?.()
-    state.stop = undefined
-  })
-}
+}, ({ parentElement }) => {
+  const state = parentElement[KEY]
+  state.stop?.()
+  state.stop = undefined
+})

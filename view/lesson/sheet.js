@@ -1,4 +1,5 @@
 // A lesson on one sheet of A4 as a PNG at 2×, to print or to show: drawn here, on a canvas, from texts and one picture (SVG).
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("lesson-sheet")
 const WIDE = 794, HIGH = 1123, PAD = 48, SCALE = 2
 
@@ -128,7 +129,7 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), 10000)
 }
 
-export default function ({ data, parentElement }) {
+export default inOrder(({ data, parentElement }) => {
   let button = parentElement[KEY]
   if (!button) {
     button = parentElement[KEY] = document.createElement("button")
@@ -146,4 +147,4 @@ export default function ({ data, parentElement }) {
       button.textContent = data.words.failed
     }
   }
-}
+})

@@ -12,14 +12,14 @@ from view.figures.thumbnail import thumbnail
 from view.lesson.controls import numbers_of
 from view.lesson.here import Here
 from view.palette import COLORS, FONT
+from view.player.source import CALLS, joined
 from view.prose import plain
 
 WIDE, HIGH = 698, 210
 """Size of the curve on the sheet [px]; sheet.js says how wide a sheet is."""
 INKS = ("bg", "ink", "ink2", "ink3", "rule", "preempt")
-_sheet = st.components.v2.component(
-    "lesson_sheet", js=(Path(__file__).parent / "sheet.js").read_text(encoding="utf-8"), isolate_styles=False
-)
+_SCRIPT = Path(__file__).parent / "sheet.js"
+_sheet = st.components.v2.component("lesson_sheet", js=joined(CALLS, _SCRIPT), isolate_styles=False)
 
 
 def sheet_button(here: Here) -> None:

@@ -1,7 +1,7 @@
 // Prose with buttons: data-go leads the playhead to a moment, data-set turns settings. The moments' chips also keep the
 // address's `step` (as shell/address.js does in the Playground: without an entry in the history). In the presenter's view the arrow
 // keys (and a presenter's clicker: Page Up and Page Down) walk through the moments.
-import {endingOf} from "../player/js/ending.js";
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("lesson-words")
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 }
 
@@ -81,15 +81,15 @@ function start(parent) {
   return state
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   const state = (parentElement[KEY] ??= start(parentElement))
   state.send = setTriggerValue
   state.keys = data.keys
   show(state, data)
   document.addEventListener("keydown", state.press, true)
   document.addEventListener("sx-step", state.rest)
-  return endingOf(parentElement, () => {
-    document.removeEventListener("keydown", state.press, true)
-    document.removeEventListener("sx-step", state.rest)
-  })
-}
+}, ({ parentElement }) => {
+  const state = parentElement[KEY]
+  document.removeEventListener("keydown", state.press, true)
+  document.removeEventListener("sx-step", state.rest)
+})

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from view.player.source import ENDING, joined
+from view.player.source import CALLS, joined
 
 HERE = Path(__file__).parent
-_words = st.components.v2.component("lesson_words", js=joined(ENDING, HERE / "words.js"), isolate_styles=False)
+_words = st.components.v2.component("lesson_words", js=joined(CALLS, HERE / "words.js"), isolate_styles=False)
 
 
 def words(

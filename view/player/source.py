@@ -7,8 +7,8 @@ from pathlib import Path
 from view import palette
 
 HERE = Path(__file__).parent
-ENDING = HERE / "js" / "ending.js"
-"""For every component that has something to end."""
+CALLS = HERE / "js" / "calls.js"
+"""What every component begins with."""
 MODULES = (
     "wire",
     "theme",
@@ -23,7 +23,7 @@ MODULES = (
     "pointer",
     "shot",
     "sync",
-    "ending",
+    "calls",
     "main",
 )
 _IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from view import session
 from view.player.picture import Caption
-from view.player.source import ENDING, joined
+from view.player.source import CALLS, joined
 from view.player.source import HERE as PLAYER
 from view.share import encode
 from view.text import Text
@@ -17,22 +17,23 @@ from view.text import Text
 HERE = Path(__file__).parent
 
 
-def _read(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+def _script(*names: str) -> str:
+    return joined(CALLS, *(HERE / name for name in names))
 
 
-_address = st.components.v2.component("shell_address", js=_read("address.js"), isolate_styles=False)
-_copy = st.components.v2.component("shell_copy", js=joined(HERE / "link.js", HERE / "copy.js"), isolate_styles=False)
-_theme = st.components.v2.component("shell_theme", js=joined(ENDING, HERE / "theme.js"), isolate_styles=False)
+_address = st.components.v2.component("shell_address", js=_script("address.js"), isolate_styles=False)
+_copy = st.components.v2.component("shell_copy", js=_script("link.js", "copy.js"), isolate_styles=False)
+_theme = st.components.v2.component("shell_theme", js=_script("theme.js"), isolate_styles=False)
 _picture = st.components.v2.component(
-    "shell_picture", js=joined(PLAYER / "js" / "shot.js", HERE / "link.js", HERE / "picture.js"), isolate_styles=False
-)
-_hint = st.components.v2.component("shell_hint", js=_read("hint.js"), isolate_styles=False)
+    "shell_picture", js=joined(CALLS, PLAYER / "js" / "shot.js", HERE / "link.js", HERE / "picture.js"),
+    isolate_styles=False,
+)  # fmt: skip
+_hint = st.components.v2.component("shell_hint", js=_script("hint.js"), isolate_styles=False)
 
 
 def style() -> str:
     """The style sheet of everything around the player."""
-    return _read("shell.css")
+    return (HERE / "shell.css").read_text(encoding="utf-8")
 
 
 def address(run: str, on_painted: Callable[[], None]) -> None:

@@ -1,5 +1,6 @@
 // Keeps `step` and `r` of the address up to date, and tells Python when the player has painted another run.
 // Everything else in the address is Streamlit's: it makes the history's entries.
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("shell-address")
 const PATIENCE = 5000 // ms
 
@@ -28,7 +29,7 @@ function whenPainted(before, tell) {
   requestAnimationFrame(look)
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   write(data.query)
   const state = (parentElement[KEY] ??= { run: null, mark: undefined })
   if (state.run === data.run) return
@@ -38,4 +39,4 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.mark = mark
     setTriggerValue("painted", data.run)
   })
-}
+})

@@ -1,4 +1,5 @@
 // A button that copies the address; one without a version gets the whole query, so that it means the same for ever.
+import {inOrder} from "../player/js/calls.js";
 import {link} from "./link.js";
 const KEY = Symbol.for("shell-copy")
 
@@ -13,7 +14,7 @@ function write(text) {
   return done ? Promise.resolve() : Promise.reject(new Error("copy"))
 }
 
-export default function ({ data, parentElement }) {
+export default inOrder(({ data, parentElement }) => {
   let button = parentElement[KEY]
   if (!button) {
     button = parentElement[KEY] = document.createElement("button")
@@ -29,4 +30,4 @@ export default function ({ data, parentElement }) {
       .then(() => (button.textContent = copied), () => (button.textContent = failed))
       .finally(() => setTimeout(() => (button.textContent = button.words.copy), 1600)) // the language may have changed
   }
-}
+})

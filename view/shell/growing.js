@@ -1,6 +1,6 @@
 // Charts that grow: each is drawn into the same elements again when it has changed. Streamlit's own chart is taken away
 // and mounted anew for every change of its figure, which blinks and costs three times as much.
-import {endingOf} from "../player/js/ending.js";
+import {inOrder} from "../player/js/calls.js";
 import {loadPlotly, quicken} from "../player/js/plotly.js";
 const HOME = Symbol.for("growing-charts")
 const LOOK = {displayModeBar: false, scrollZoom: false, showSendToCloud: false, doubleClick: false}
@@ -67,15 +67,9 @@ class Growing {
   }
 }
 
-export default function ({data, parentElement, setTriggerValue}) {
-  const root = parentElement.querySelector("[data-growing]")
-  if (!root[HOME] || root[HOME].dead) {  // Streamlit may end a component and begin it anew on the same elements
-    root.replaceChildren()
-    root[HOME] = new Growing(root)
-  }
-  const charts = root[HOME]
+export default inOrder(({data, parentElement, setTriggerValue}) => {
+  const root = parentElement.querySelector("[data-growing]"), charts = (root[HOME] ??= new Growing(root))
   charts.send = setTriggerValue
   charts.data = data
   charts.draw()
-  return endingOf(root, () => charts.destroy())
-}
+}, ({parentElement}) => parentElement.querySelector("[data-growing]")?.[HOME]?.destroy())

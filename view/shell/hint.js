@@ -1,4 +1,5 @@
 // Three steps for a first visit. Whether they were read is kept in this browser only.
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("shell-hint")
 const SEEN = "scheduler-explorer-hint"
 
@@ -25,7 +26,7 @@ function element(tag, className, text) {
   return made
 }
 
-export default function ({ data, parentElement }) {
+export default inOrder(({ data, parentElement }) => {
   const state = (parentElement[KEY] ??= { at: 0, gone: seen() })
   parentElement.replaceChildren()
   if (state.gone) return
@@ -50,4 +51,4 @@ export default function ({ data, parentElement }) {
     parentElement.replaceChildren(box)
   }
   draw()
-}
+})

@@ -1,11 +1,12 @@
 // Tells Python when both players have painted the runs that they were sent.
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("compare-painted")
 const PATIENCE = 5000 // ms
 
 const marks = () => [...document.querySelectorAll(".sx")].map(one => one.dataset.ready)
 
 // A player marks its root with the figure it has drawn; another run has another figure.
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   const state = (parentElement[KEY] ??= { runs: [], marks: [] })
   const name = data.runs.join(" ")
   if (state.runs.join(" ") === name) return
@@ -22,4 +23,4 @@ export default function ({ data, parentElement, setTriggerValue }) {
     requestAnimationFrame(() => setTimeout(() => state.runs === data.runs && setTriggerValue("painted", name), 0))
   }
   requestAnimationFrame(look)
-}
+})

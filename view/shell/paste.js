@@ -1,5 +1,5 @@
 // What is too long for the box of pasted lines never reaches it: a browser lays out megabytes of text for half a minute.
-import {endingOf} from "../player/js/ending.js";
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("advise-paste")
 
 function listen(state) {
@@ -18,12 +18,12 @@ function listen(state) {
   return () => document.removeEventListener("paste", onPaste, true)
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   const state = (parentElement[KEY] ??= {})
   Object.assign(state, { data, tell: setTriggerValue })
   state.stop ??= listen(state)
-  return endingOf(parentElement, () => {
-    state.stop?.()
-    state.stop = undefined
-  })
-}
+}, ({ parentElement }) => {
+  const state = parentElement[KEY]
+  state.stop?.()
+  state.stop = undefined
+})

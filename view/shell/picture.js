@@ -1,4 +1,5 @@
 // Saves a part of the page as a picture, SVG or PNG at 2×: its words, its charts, and a footer that says what they show.
+import {inOrder} from "../player/js/calls.js";
 import {blobOf, drawWords, element, FOOT, footer, PAD, plain, saveAs} from "../player/js/shot.js";
 import {link} from "./link.js";
 const KEY = Symbol.for("shell-picture"), GAP = 18
@@ -41,7 +42,7 @@ function pictured(root, {select, caption, query}) {
   return {svg: new XMLSerializer().serializeToString(svg), width, height}
 }
 
-export default function ({data, parentElement}) {
+export default inOrder(({data, parentElement}) => {
   const buttons = (parentElement[KEY] ??= ["png", "svg"].map(kind => {
     const button = document.createElement("button")
     Object.assign(button, {type: "button", className: "shell-button", textContent: kind.toUpperCase()})
@@ -55,4 +56,4 @@ export default function ({data, parentElement}) {
     button.style.marginRight = "6px"
     button.onclick = async () => saveAs(await blobOf(pictured(parentElement, data), kind), `${data.caption.file}.${kind}`)
   }
-}
+})

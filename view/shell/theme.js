@@ -1,9 +1,9 @@
 // Tells Python that the theme is another than the one it has drawn with: its charts' colours are one theme's.
-import {endingOf} from "../player/js/ending.js";
+import {inOrder} from "../player/js/calls.js";
 const KEY = Symbol.for("shell-theme")
 const EVERY = 500 // ms; the theme comes from the system or from the menu, and neither says when it changes
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default inOrder(({ data, parentElement, setTriggerValue }) => {
   const state = (parentElement[KEY] ??= { told: "" })
   if (state.drawn !== data.theme) state.told = ""
   state.drawn = data.theme
@@ -14,5 +14,4 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.told = now
     setTriggerValue("changed", now)
   }, EVERY)
-  return endingOf(parentElement, () => clearInterval(state.timer))
-}
+}, ({ parentElement }) => clearInterval(parentElement[KEY]?.timer))
