@@ -118,7 +118,7 @@ def advise_stepwise(
     if goal not in GOALS:
         raise InputError("unknown_choice", field="goal", value=goal, limit=", ".join(GOALS))
     workload = make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
-    timeline = simulate(scenario, workload, RUN_LIMITS, detail=False)
+    timeline = simulate(scenario, workload, RUN_LIMITS, detail=0)
     found = verdict(timeline, summarize(timeline, scenario.targets))
     seen = Seen(int(timeline.steps.num_running.max(initial=0)), workload.has_priorities)
     tried = remedies(scenario, seen)
@@ -169,7 +169,7 @@ def try_one(place: int, seed: int, scenario: Scenario, trace: Trace | None) -> t
     """Make one run; no numbers if it cannot be run."""
     try:
         workload = make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
-        timeline = simulate(scenario, workload, RUN_LIMITS, detail=False)
+        timeline = simulate(scenario, workload, RUN_LIMITS, detail=0)
     except InputError:
         return place, seed, {}
     numbers = numbers_of(summarize(timeline, scenario.targets))
@@ -196,7 +196,7 @@ def load_factor(workload: Workload, scenario: Scenario) -> float:
     at_once = dataclasses.replace(
         workload, requests=tuple(dataclasses.replace(spec, arrival=0.0) for spec in workload.requests)
     )
-    timeline = simulate(scenario, at_once, RUN_LIMITS, detail=False)
+    timeline = simulate(scenario, at_once, RUN_LIMITS, detail=0)
     made = np.cumsum(timeline.steps.num_sampled, dtype=np.int64)
     if timeline.end.how != "finished" or not len(made):
         return 0.0

@@ -28,6 +28,14 @@ class CountingPool(FastBlockPool):
         self.num_free_blocks = num_gpu_blocks - 1
         self.num_owed = 0
 
+    @classmethod
+    def like(cls, pool: FastBlockPool) -> CountingPool:
+        """The same pool, of which nobody looks any more which block is which. Its pieces go over to this one."""
+        counting = cls(pool.num_gpu_blocks, pool.enable_caching)
+        counting.num_free_blocks, counting.num_hashed_free = pool.num_free_blocks, pool.num_hashed_free
+        counting.pieces, counting.own_hit = pool.pieces, pool.own_hit
+        return counting
+
     def get_new_blocks(self, num_blocks: int) -> list[int]:
         """See BlockPool."""
         self.num_free_blocks -= num_blocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import cast
 
@@ -18,6 +19,7 @@ from sched.reasons import StopReason, VictimRule
 from sched.request import RequestSpec, RequestStatus
 from sched.timeline import End
 
+EVERY_STEP = sys.maxsize
 SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
 
 
@@ -30,6 +32,7 @@ class DecodingEngine(Engine):
         decoders: the running requests that just decode; their own numbers are out of date meanwhile.
         chunkers: the running requests that do not (yet), in running order.
         ending: async: those whose last token is in flight, in running order.
+        detail_end: from this step on only the numbers of the run are recorded.
         counts_only: nobody asks which blocks a request holds: see CountingPool.
         shares: some requests may find blocks of others, or of their own by name.
         names_in_time: blocks are named when they are full, because that is recorded; else when their request stops to
@@ -50,32 +53,33 @@ class DecodingEngine(Engine):
 
     __slots__ = (
         "answers_count", "block_size", "books", "caching", "chunkers", "chunks", "counts_only", "decoders",
-        "differs_by_step", "ending", "holds_prefills", "is_async", "is_closed", "lines", "manager", "max_num_running",
-        "model", "names_in_time", "next_due", "num_places", "pending_end", "pool", "running", "shares", "stuck",
-        "takes_last", "thrown_out",
+        "detail_end", "differs_by_step", "ending", "holds_prefills", "is_async", "is_closed", "lines", "manager",
+        "max_num_running", "model", "names_in_time", "next_due", "num_places", "pending_end", "pool", "running",
+        "shares", "stuck", "takes_last", "thrown_out",
     )  # fmt: skip
 
     new_request = FastRequest
 
     def __init__(
         self, specs: Sequence[RequestSpec], arrivals: Arrivals, config: SchedulerConfig, cache: CacheConfig,
-        step_time: StepTime, limits: Limits, detail: bool = True,
+        step_time: StepTime, limits: Limits, detail: int = EVERY_STEP,
     ) -> None:  # fmt: skip
         super().__init__(specs, arrivals, config, cache, step_time, limits, record=False)
         self.caching = cache.enable_prefix_caching
         swaps = config.preemption_mode == "swap"
         self.shares = self.caching and (swaps or any(spec.prefix_len or spec.hash_size for spec in specs))
+        self.detail_end = detail or EVERY_STEP
         self.counts_only = not (self.shares or detail)
         kind = CountingPool if self.counts_only else FastBlockPool
         self.pool = kind(cache.num_gpu_blocks, self.caching)
         self.manager = FastKVCacheManager(self.scheduler.kv_cache_manager, cache, self.pool, swaps, self.shares)
         self.scheduler.kv_cache_manager = self.manager
-        self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail)
+        self.books = FastRecorder(specs, self.scheduler, cache, self.depth, detail > 0)
         self.recorder = self.books
         self.running = cast(list[FastRequest], self.scheduler.running)
         self.model = step_time
         self.block_size = cache.block_size
-        self.names_in_time = self.caching and detail
+        self.names_in_time = self.caching and detail > 0
         self.is_async = config.async_scheduling
         self.answers_count = isinstance(arrivals, ClosedLoop)
         self.holds_prefills = config.prefill_schedule_interval > 1
@@ -93,6 +97,16 @@ class DecodingEngine(Engine):
         self.num_places = 0
         self.stuck: End | None = None
         self.next_due = self.arrivals.next_due()
+
+    def _end_detail(self) -> None:
+        """From the next step on nobody looks who runs and which block is whose; so blocks need only be counted."""
+        self.detail_end = EVERY_STEP
+        self.books.end_detail()
+        self.names_in_time = False
+        self.counts_only = not self.shares
+        if self.counts_only:
+            self.pool = CountingPool.like(self.pool)
+            self.manager.pool = self.manager.block_pool = self.books.pool = self.pool
 
     def _let_arrive(self) -> None:
         if self.now >= self.next_due[1] or self.step >= self.next_due[0]:

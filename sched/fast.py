@@ -21,13 +21,15 @@ from sched.timeline import End, Timeline
 
 
 class FastEngine(QuickEngine):
-    """One run by leaps; `detail` off records only what the numbers of the run need."""
+    """One run by leaps; behind the first `detail` steps it records only what the numbers of the run need."""
 
     __slots__ = ()
 
     def _advance(self) -> End | None:
         """Make steps up to the next arrival, or the next that takes more than a leap."""
         while self.running:
+            if self.num_steps >= self.detail_end and not self.livelock.seen:
+                self._end_detail()
             if not self._same_again():
                 if not self._quick_step():
                     break

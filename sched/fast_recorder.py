@@ -32,11 +32,13 @@ class FastRecorder(Recorder):
     """Collects the columns of one timeline; `detail` off leaves out who ran in each step and which blocks they held.
 
     Attributes:
+        detail: whether that is recorded now.
         end: when each step ends [s].
         grown: how many blocks the decoding requests took in each step of a leap; 0 for other steps [blocks].
         rows: flat: what is in ROW, for each run of steps; free_blocks is what was free before `grown`.
         heads: flat: step, scheduled_at, start of each step that did not follow another at once [s].
         running_columns: the running list, for `runs`; only with detail.
+        detail_end: the first step without detail, once it is off.
     """
 
     def __init__(
@@ -44,13 +46,25 @@ class FastRecorder(Recorder):
     ) -> None:  # fmt: skip
         super().__init__(specs, scheduler, cache, depth)
         self.detail = detail
-        if not detail:
-            self.pool.hash_log = None
         self.end = array("d")
         self.grown = array("i")
         self.rows = array("d")
         self.heads = array("d")
         self.running_columns = RunningColumns()
+        self.detail_end: int | None = None
+        if not detail:
+            self.end_detail()
+
+    def end_detail(self) -> None:
+        """Record no more who runs, and which block is whose."""
+        self.detail, self.detail_end = False, self.num_steps
+        self.pool.hash_log = None
+        self.hash_log.clear()
+
+    @property
+    def num_detailed_steps(self) -> int:
+        """See Recorder."""
+        return self.num_steps if self.detail_end is None else self.detail_end
 
     @property
     def num_steps(self) -> int:

@@ -50,7 +50,7 @@ def _variant(preset: Preset, settings: dict[str, Any], summary: Summary) -> Summ
     scenario = preset.scenario.replace(**settings)
     if scenario == preset.scenario:
         return summary
-    return summarize(simulate(scenario, detail=False), scenario.targets)
+    return summarize(simulate(scenario, detail=0), scenario.targets)
 
 
 def number_of(summary: Summary, name: str) -> float:

@@ -69,7 +69,7 @@ def _nearest(knob: str, rows: Sequence[Remedy], scenario: Scenario) -> list[Reme
 
 def _summary(scenario: Scenario, workload: Workload) -> Summary | None:
     try:
-        return summarize(simulate(scenario, workload, RUN_LIMITS, detail=False), scenario.targets)
+        return summarize(simulate(scenario, workload, RUN_LIMITS, detail=0), scenario.targets)
     except InputError:
         return None
 
@@ -77,7 +77,7 @@ def _summary(scenario: Scenario, workload: Workload) -> Summary | None:
 def curve(scenario: Scenario, name: str, values: Sequence[Any]) -> tuple[Summary, ...]:
     """The numbers of a scenario's runs with one setting at each of some values."""
     runs = (scenario.replace(**{name: value}) for value in values)
-    return tuple(summarize(simulate(one, detail=False), one.targets) for one in runs)
+    return tuple(summarize(simulate(one, detail=0), one.targets) for one in runs)
 
 
 def peak(values: Sequence[float]) -> int:

@@ -81,6 +81,8 @@ class QuickEngine(EndingEngine):
             for request in list(growing):
                 while request.decoding and not pool.num_free_blocks:
                     request.num_computed_tokens = request.offset + row
+                    if self.counts_only:
+                        self._count_blocks(request, request.num_computed_tokens)
                     self._preempt_last(request, 1, output)
                 if not request.decoding:
                     break

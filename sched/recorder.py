@@ -98,6 +98,11 @@ class Recorder:
         """Steps recorded so far."""
         return len(self.steps.rows)
 
+    @property
+    def num_detailed_steps(self) -> int:
+        """The first steps of which it is recorded who ran and which block was whose: here all."""
+        return self.num_steps
+
     def arrived(self, request: Request, time: float) -> None:
         """A request arrived in time for the next step."""
         self.arrival[request.index] = time
@@ -208,7 +213,8 @@ class Recorder:
     def timeline(self, end: End) -> Timeline:
         """Close the books."""
         first, offset, request, *_ = self.runs.columns
-        first.append(self.num_steps)
+        num_detailed_steps = self.num_detailed_steps
+        first.append(num_detailed_steps)
         offset.append(len(request))
         tokens = self.tokens.frozen()
         order = np.lexsort((tokens.first, tokens.request))
@@ -218,7 +224,7 @@ class Recorder:
             self._frozen_steps(), self._frozen_runs(), self.admissions.frozen(), self.preemptions.frozen(),
             Tokens(tokens.request[order], tokens.first[order], tokens.count[order]),
             self.blocks.frozen(), self._frozen_hashes(), self.skips.frozen(), self.catch_ups.frozen(), end,
-            self.depth,
+            self.depth, num_detailed_steps,
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import dataclasses
 from sched.batch import StepTime
 from sched.capacity import estimate_memory
 from sched.config import CacheConfig, check_pool
+from sched.decoding import EVERY_STEP
 from sched.engine import Arrivals, ClosedLoop, Engine, Limits, OpenLoop
 from sched.fast import FastEngine
 from sched.scenario import Scenario
@@ -16,14 +17,14 @@ from sched.workload import Workload, make_workload
 
 
 def simulate(
-    scenario: Scenario, workload: Workload | None = None, limits: Limits = Limits(), *, detail: bool = True,
+    scenario: Scenario, workload: Workload | None = None, limits: Limits = Limits(), *, detail: int = EVERY_STEP,
     reference: bool = False,
 ) -> Timeline:  # fmt: skip
     """Run a scenario and return its timeline.
 
     workload: the requests, if they do not follow from the scenario (a trace of the user's own).
-    detail: off leaves out who ran in each step, which blocks they held, and how the shortage that keeps the head of
-        the queue out changes during a leap; the numbers of the run need none of it.
+    detail: of so many first steps, or a few more, it is recorded who ran and which block was whose; see
+        Timeline.num_detailed_steps. The numbers of the run need none of it. The readable engine always records all.
     reference: use the readable engine, not the fast one. They make the same timeline.
     Raises InputError if the scenario's parts do not fit together.
     """

@@ -195,7 +195,7 @@ def run_one(point: int, seed: int, scenario: Scenario, trace: Trace | None) -> O
     """Make one run; what cannot be run is an outcome too."""
     try:
         workload = make_workload(scenario.load, scenario.scheduler.max_model_len, trace)
-        timeline = simulate(scenario, workload, RUN_LIMITS, detail=False)
+        timeline = simulate(scenario, workload, RUN_LIMITS, detail=0)
     except InputError as error:
         return Outcome(point, seed, {}, refused=error)
     numbers = numbers_of(summarize(timeline, scenario.targets))

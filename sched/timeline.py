@@ -183,6 +183,8 @@ class Timeline:
     """A whole run. Both engines make the same one.
 
     depth: steps in flight, 2 with async scheduling, else 1: the output applied after step s is that of s - depth + 1.
+    num_detailed_steps: so many first steps are known in detail: `runs`, `blocks` and `hashes` end behind them, and from
+        there on `steps` does not say how the shortage that keeps the head of the queue out changes during a leap.
     """
 
     scheduler: SchedulerConfig
@@ -199,6 +201,7 @@ class Timeline:
     catch_ups: CatchUps
     end: End
     depth: int
+    num_detailed_steps: int
 
     @property
     def num_steps(self) -> int:

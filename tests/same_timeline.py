@@ -16,6 +16,8 @@ TIMES = {"rtol": 1e-9, "atol": 0.0, "equal_nan": True}
 
 def first_timeline_difference(one: Timeline, other: Timeline) -> str | None:
     """Where two timelines differ first: decisions, ids, reasons exactly, times to 1e-9; None if nowhere."""
+    if one.num_detailed_steps != other.num_detailed_steps:
+        return f"{one.num_detailed_steps} steps in detail against {other.num_detailed_steps}"
     if one.end != other.end:
         return f"end: {one.end} against {other.end}"
     for name in TABLES:
@@ -23,7 +25,7 @@ def first_timeline_difference(one: Timeline, other: Timeline) -> str | None:
         if found:
             return found
     first, second = History(one), History(other)
-    for step in range(one.num_steps):
+    for step in range(one.num_detailed_steps):
         for mine, theirs in zip(first.running_columns(step), second.running_columns(step), strict=True):
             if not np.array_equal(mine, theirs):
                 return f"running list of step {step}: {mine.tolist()} against {theirs.tolist()}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,13 +66,40 @@ def numbers(timeline: Timeline) -> list[float]:
 def test_without_detail_the_numbers_are_the_same(seed: int, caching: bool) -> None:
     scenario = Scenario().replace(num_gpu_blocks=700, num_requests=120, rate=20.0, seed=seed,
                                   enable_prefix_caching=caching, async_scheduling=bool(seed % 2))  # fmt: skip
-    full, summary_only = simulate(scenario), simulate(scenario, detail=False)
-    for name in ("step", "request", "free", "freed", "lost"):
+    full, summary_only = simulate(scenario), simulate(scenario, detail=0)
+    for name in full.preemptions.__slots__:
         assert np.array_equal(getattr(full.preemptions, name), getattr(summary_only.preemptions, name))
     for name in ("end", "start", "scheduled_at", "free_blocks", "cached_free_blocks", "num_running"):
         assert np.array_equal(getattr(full.steps, name), getattr(summary_only.steps, name)), name
     assert same_summary(full, summary_only)
     assert len(summary_only.blocks.step) == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9), st.integers(1, 900))
+def test_detail_of_the_first_steps_is_that_of_the_whole(seed: int, detail: int) -> None:
+    scenario = random_scenario(seed)
+    if scenario is None:
+        return
+    whole, part = simulate(scenario, limits=FEW), simulate(scenario, limits=FEW, detail=detail)
+    seen = part.num_detailed_steps
+    assert seen == whole.num_steps or detail <= seen < whole.num_steps
+    assert part.runs.first[-1] == seen
+    assert first_timeline_difference(known_until(seen, whole), known_until(seen, part)) is None
+    assert same_summary(whole, part)
+
+
+def known_until(step: int, timeline: Timeline) -> Timeline:
+    """The timeline without what only its detailed steps tell, from a step on."""
+    tables: dict[str, Any] = {}
+    for name in ("blocks", "hashes"):
+        table = getattr(timeline, name)
+        columns = {one: getattr(table, one)[table.step < step] for one in table.__slots__}
+        tables[name] = type(table)(**columns)
+    names = ("stop_reason", "stop_head", "stop_needed", "stop_free")
+    stops = {name: np.append(getattr(timeline.steps, name)[:step], np.int32(0)) for name in names}
+    tables["steps"] = dataclasses.replace(timeline.steps, **stops)
+    return dataclasses.replace(timeline, **tables, num_detailed_steps=step)
 
 
 def test_a_preempted_request_finds_what_is_left_of_its_own_blocks() -> None:

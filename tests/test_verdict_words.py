@@ -25,7 +25,7 @@ def test_what_to_try_names_no_number_that_nobody_ran(language: str) -> None:
 @pytest.mark.parametrize(("name", "tail"), [("kv_runs_out", True), ("smallest_preemption", False)])
 def test_only_a_tail_of_twice_the_mean_is_called_one(name: str, tail: bool) -> None:
     scenario = PRESETS[name].scenario
-    timeline = simulate(scenario, detail=False)
+    timeline = simulate(scenario, detail=0)
     summary = summarize(timeline, scenario.targets)
     found, text = verdict(timeline, summary), translator("en")
     assert found.has_tail == (summary.ttft.p99 >= TAIL * summary.ttft.mean) == tail

@@ -15,6 +15,7 @@ from typing import Any
 
 from sched.cases import CASE_LIMITS, Case, case_config, case_requests
 from sched.commands.bench_trace import made_up_table, trace_table
+from sched.decoding import EVERY_STEP
 from sched.engine import Engine, StepArrivals
 from sched.errors import InputError
 from sched.fast import FastEngine
@@ -108,7 +109,7 @@ def reference(case: Case, record: bool) -> Callable[[], Any]:
     return lambda: engine.timeline(engine.run()) if record else engine.run()
 
 
-def fast(case: Case, detail: bool) -> Callable[[], Any]:
+def fast(case: Case, detail: int) -> Callable[[], Any]:
     """One run of the fast engine, ready to go."""
     scheduler, cache = case_config(case)
     specs = case_requests(case, scheduler.max_model_len)
@@ -119,8 +120,8 @@ def fast(case: Case, detail: bool) -> Callable[[], Any]:
 ENGINES: dict[str, Callable[[Case], Callable[[], Any]]] = {
     "reference, recording off": lambda case: reference(case, record=False),
     "reference, recording on": lambda case: reference(case, record=True),
-    "fast, for the numbers": lambda case: fast(case, detail=False),
-    "fast, whole timeline": lambda case: fast(case, detail=True),
+    "fast, for the numbers": lambda case: fast(case, detail=0),
+    "fast, whole timeline": lambda case: fast(case, detail=EVERY_STEP),
 }
 
 

@@ -58,7 +58,7 @@ def made_up_table(count: int = 1_000) -> Iterator[str]:
 def _measured(scenario: Scenario) -> tuple[float, float, str]:
     """CPU time for the numbers and for the whole timeline [s]; and its size, steps and preemptions in words."""
     workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
-    numbers, summary = _quickest(lambda: summarize(simulate(scenario, workload, UNCUT, detail=False)))
+    numbers, summary = _quickest(lambda: summarize(simulate(scenario, workload, UNCUT, detail=0)))
     whole, timeline = _quickest(lambda: simulate(scenario, workload, UNCUT))
     megabytes = timeline.nbytes / 1e6
     return numbers, whole, f"{megabytes:>6.0f}{summary.num_steps:>10,}{summary.num_preemptions:>11,}"
