@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import cast
 
@@ -17,9 +16,8 @@ from sched.fast_recorder import FastRecorder
 from sched.output import NOBODY_WAITS, AdmissionPlan, Stop
 from sched.reasons import StopReason, VictimRule
 from sched.request import RequestSpec, RequestStatus
-from sched.timeline import End
+from sched.timeline import EVERY_STEP, End
 
-EVERY_STEP = sys.maxsize
 SHORTAGES = (StopReason.NO_BLOCKS, StopReason.FULL_ISL, StopReason.WATERMARK)
 
 

@@ -6,7 +6,7 @@ Why this is the same as the reference: docs/fast-engine.md.
 from __future__ import annotations
 
 from sched.decoders import FastRequest, place_of
-from sched.leap import LeapingEngine
+from sched.leap import NOT_OF_BLOCKS, LeapingEngine
 from sched.output import Stop
 from sched.reasons import SkipReason
 from sched.request import RequestStatus
@@ -27,18 +27,22 @@ class EndingEngine(LeapingEngine):
         growing = self.decoders.buckets[row % self.block_size]
         if not budget_left or line is None or len(growing) > self.pool.num_free_blocks:
             return False
+        lacks_the_same = False
         if growing:
             self._grow(row, growing)
-            if self.books.detail and stop.head is not None:
-                stop = self._still_blocked(stop, budget_left)
+            if stop.head is not None and stop.reason not in NOT_OF_BLOCKS:
+                lacks_the_same = self._needs_the_same(stop)
+                if not lacks_the_same:
+                    stop = self._blocked(budget_left) or stop
         if self.names_in_time:
             self._fill(row, growing)
         start = max(self.now, self.gpu_free_at)
         self.gpu_free_at = start + (line[0] + line[1] * self.decoders.context(row))
         skipped = [(request, self._why_skipped(request)) for request in self.ending]
         self.books.ending_step(
-            self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop, skipped
-        )
+            self.step, (self.now, start, self.gpu_free_at), self.running, len(self.scheduler.waiting), stop,
+            lacks_the_same, skipped,
+        )  # fmt: skip
         self._close_ending_step(row)
         self._count_step()
         return True

@@ -12,7 +12,7 @@ import numpy as np
 from sched.config import CacheConfig
 from sched.decoders import FastRequest
 from sched.output import SchedulerOutput, Stop
-from sched.reasons import SkipReason
+from sched.reasons import SkipReason, StopReason
 from sched.recorder import Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
 from sched.request import NEVER, RequestSpec
 from sched.running_columns import RunningColumns
@@ -22,9 +22,11 @@ from sched.timeline import Floats, Hashes, Ints, Runs, Steps
 ROW = (
     "count", "number", "free_blocks", "cached_free_blocks", "num_running", "num_waiting", "prefill_tokens",
     "decode_tokens", "recompute_tokens", "num_sampled", "stop_reason", "stop_head", "stop_needed", "stop_free",
-    "swapped_blocks",
+    "swapped_blocks", "lacks_the_same",
 )  # fmt: skip
-"""What is stored once for a run of steps: their number, and what `Steps` says of the first; see FastRecorder."""
+"""What is stored once for a run of steps: their number, what `Steps` says of the first (see FastRecorder), and whether
+the head of the queue lacks blocks and needs as many in all of them: why it is kept out then follows from the free ones.
+"""
 _packed = Struct(f"{len(ROW)}d").pack  # in half the time that array.extend takes
 
 
@@ -51,6 +53,7 @@ class FastRecorder(Recorder):
         self.rows = array("d")
         self.heads = array("d")
         self.running_columns = RunningColumns()
+        self.manager = scheduler.kv_cache_manager
         self.detail_end: int | None = None
         if not detail:
             self.end_detail()
@@ -91,7 +94,7 @@ class FastRecorder(Recorder):
     def _add_step(self, row: tuple[float, ...]) -> None:
         number, scheduled_at, start, end, running, waiting, free_blocks, cached_free_blocks, *rest = row
         self._add_one((scheduled_at, start, end))
-        self.rows.frombytes(_packed(1, number, free_blocks, cached_free_blocks, running, waiting, *rest))
+        self.rows.frombytes(_packed(1, number, free_blocks, cached_free_blocks, running, waiting, *rest, 0))
 
     def _add_one(self, times: tuple[float, float, float]) -> None:
         scheduled_at, start, end = times
@@ -101,14 +104,14 @@ class FastRecorder(Recorder):
 
     def leap(
         self, first: int, number: int, scheduled_at: Sequence[float], start: float, blocks: tuple[int, int],
-        stops: list[tuple[int, Stop]], running: Sequence[FastRequest], num_waiting: int,
+        stops: list[tuple[int, Stop]], lacks_the_same: bool, running: Sequence[FastRequest], num_waiting: int,
     ) -> None:  # fmt: skip
         """Record the steps in which all of `running` decode; `end` and `grown` have them already, from `first` on.
 
         number: of the first step. scheduled_at: of the first, and of the second with async scheduling [s].
         start: of the first; those that follow start when others end [s].
         blocks: how many were free before, and how many of them cached [blocks].
-        stops: why nobody could enter, from which step of the leap on.
+        stops: why nobody could enter, from which step of the leap on. lacks_the_same: see ROW.
         """
         size, count = len(running), len(self.end) - first
         self.heads.extend((first, scheduled_at[0], start))
@@ -117,22 +120,23 @@ class FastRecorder(Recorder):
         free, cached = blocks
         low, stop = stops[0]
         for high, next_stop in stops[1:]:
-            self._add_run(high - low, number + low, free, cached, size, num_waiting, stop)
+            self._add_run(high - low, number + low, free, cached, size, num_waiting, stop, False)
             free -= sum(self.grown[first + low : first + high])
             low, stop = high, next_stop
-        self._add_run(count - low, number + low, free, cached, size, num_waiting, stop)
+        self._add_run(count - low, number + low, free, cached, size, num_waiting, stop, lacks_the_same)
         if self.detail:
             self._record_all(first, running, 0)
             self.runs.by_name["tokens"].extend(array("i", [1]) * size)
 
     def _add_run(
-        self, count: int, number: int, free: int, cached: int, size: int, num_waiting: int, stop: Stop
+        self, count: int, number: int, free: int, cached: int, size: int, num_waiting: int, stop: Stop,
+        lacks_the_same: bool,
     ) -> None:  # fmt: skip
         """Add the row of so many steps in which all of `running`, `size` requests, decode."""
         head = stop.head
         self.rows.frombytes(_packed(
             count, number, free, cached, size, num_waiting, 0, size, 0, size,
-            stop.reason, NEVER if head is None else head.index, stop.num_needed, stop.num_free, 0,
+            stop.reason, NEVER if head is None else head.index, stop.num_needed, stop.num_free, 0, lacks_the_same,
         ))  # fmt: skip
 
     def _record_all(self, row: int, running: Sequence[FastRequest], num_mixed: int) -> None:
@@ -157,7 +161,7 @@ class FastRecorder(Recorder):
         self.rows.frombytes(_packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, len(running), num_waiting,
             prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
-            *stop_columns(output.stop), swapped_blocks(output),
+            *stop_columns(output.stop), swapped_blocks(output), 0,
         ))  # fmt: skip
         if self.detail:
             self._record_mixed(row, running, output)
@@ -186,15 +190,15 @@ class FastRecorder(Recorder):
 
     def ending_step(
         self, number: int, times: tuple[float, float, float], running: Sequence[FastRequest], num_waiting: int,
-        stop: Stop, skipped: Sequence[tuple[FastRequest, SkipReason]],
+        stop: Stop, lacks_the_same: bool, skipped: Sequence[tuple[FastRequest, SkipReason]],
     ) -> None:  # fmt: skip
-        """Record a step in which all of `running` decode, but for those that are skipped."""
+        """Record a step in which all of `running` decode, but for those that are skipped. lacks_the_same: see ROW."""
         row, size = len(self.end), len(running)
         decodes = size - len(skipped)
         self._add_one(times)
         self.rows.frombytes(_packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, size, num_waiting,
-            0, decodes, 0, decodes, *stop_columns(stop), 0,
+            0, decodes, 0, decodes, *stop_columns(stop), 0, lacks_the_same,
         ))  # fmt: skip
         for request, reason in skipped:
             self.skips.append(row, request.index, reason)
@@ -270,11 +274,22 @@ class FastRecorder(Recorder):
         before = np.concatenate([[0], grown])[first].astype(np.int32)
         columns["free_blocks"] -= grown - np.repeat(before, counts)
         np.minimum(columns["cached_free_blocks"], columns["free_blocks"], out=columns["cached_free_blocks"])
+        self._tell_shortages(columns)
         columns["scheduled_at"], columns["start"] = self._unrolled_times()
         columns["end"] = frozen(self.end)
         for column in columns.values():
             column.flags.writeable = False
         return Steps(**columns)
+
+    def _tell_shortages(self, columns: dict[str, Any]) -> None:
+        """Fill in what the head of the queue found in each step, if it needed the same in a whole run of steps."""
+        there = columns.pop("lacks_the_same") != 0
+        free = columns["free_blocks"]
+        enough_but_for_watermark = columns["stop_needed"] - self.manager.watermark_blocks <= free
+        short = StopReason.FULL_ISL if self.manager.full_isl else StopReason.NO_BLOCKS
+        reason = np.where(enough_but_for_watermark, np.int32(StopReason.WATERMARK), np.int32(short))
+        columns["stop_reason"] = np.where(there, reason, columns["stop_reason"])
+        columns["stop_free"] = np.where(there, free, columns["stop_free"])
 
     def _unrolled_times(self) -> tuple[Floats, Floats]:
         """scheduled_at and start of each step [s]: those of the heads, and else the ends of steps before."""

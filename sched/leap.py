@@ -38,12 +38,19 @@ class LeapingEngine(DecodingEngine):
             start = now
         times = (now,) if not self.is_async else (now, now if pending is None or pending < now else pending)
         self._leap_in_time(start, times[-1])
-        stops = self._leap_in_blocks(stop, budget_left, blocks[0])
+        lacks = stop.head is not None and stop.reason not in NOT_OF_BLOCKS
+        lacks_the_same = lacks and self._needs_the_same(stop)
+        if (lacks and not lacks_the_same) or (self.names_in_time and self.shares):
+            stops = self._blocks_step_by_step(stop, budget_left, lacks and not lacks_the_same)
+        else:
+            stops = [(0, stop)]
+            self._blocks_at_once(blocks[0])
         end = self.books.end
         num_steps = len(end) - row
         if not num_steps:
             return False
-        self.books.leap(row, self.step, times, start, blocks, stops, self.running, len(self.scheduler.waiting))
+        books, num_waiting = self.books, len(self.scheduler.waiting)
+        books.leap(row, self.step, times, start, blocks, stops, lacks_the_same, self.running, num_waiting)
         self.gpu_free_at = end[-1]
         self.pending_end = self.gpu_free_at if self.is_async else None
         self.now = end[-self.depth] if num_steps >= self.depth else times[-1]
@@ -75,20 +82,11 @@ class LeapingEngine(DecodingEngine):
             else:
                 del end[bisect_left(end, next_time, row) + self.depth :]
 
-    def _leap_in_blocks(self, stop: Stop, budget_left: int, free: int) -> list[tuple[int, Stop]]:
-        """Give out the blocks, up to the first step that finds too few; the leap ends before it.
+    def _blocks_at_once(self, free: int) -> None:
+        """Give out the blocks of all steps in one go: they leave the free list in the same order.
 
-        Returns why nobody can enter, from which step on.
+        The leap ends before the first step that finds too few.
         """
-        looks = self.books.detail and stop.head is not None and stop.reason not in NOT_OF_BLOCKS
-        must_ask = looks and not self._needs_the_same(stop)
-        if must_ask or (self.names_in_time and self.shares):
-            return self._blocks_step_by_step(stop, budget_left, looks)
-        grown = self._blocks_at_once(free)
-        return self._stops_of(stop, free, grown) if looks else [(0, stop)]
-
-    def _blocks_at_once(self, free: int) -> list[int]:
-        """The blocks of all steps in one go: they leave the free list in the same order. Returns how many a step."""
         row, end = self.num_steps, self.books.end
         grown = self._turns(self.decoders.sizes, row, len(end) - row)
         wanted = sum(grown)
@@ -99,7 +97,7 @@ class LeapingEngine(DecodingEngine):
         self.books.grown.fromlist(grown)
         if self.counts_only:
             self.pool.get_new_blocks(wanted)
-            return grown
+            return
         self.books.hashed(row)  # by the tokens that arrived since the last step
         growing = self._turns(self.decoders.buckets, row, len(grown))
         requests = list(chain.from_iterable(growing))
@@ -113,7 +111,6 @@ class LeapingEngine(DecodingEngine):
                 self.books.forgot(rows)
         if self.names_in_time:
             self._fill_at_once(row, len(grown))
-        return grown
 
     def _turns(self, buckets: list[Bucket], row: int, count: int) -> list[Bucket]:
         """The buckets (or what stands for them) of `count` steps, from the step `row` on."""
@@ -141,8 +138,12 @@ class LeapingEngine(DecodingEngine):
                 blocks.append(request.block_ids[full - 1])
         self.books.filled(rows, blocks)
 
-    def _blocks_step_by_step(self, stop: Stop, budget_left: int, looks: bool) -> list[tuple[int, Stop]]:
-        """The blocks of one step after the other, because something is written down between them."""
+    def _blocks_step_by_step(self, stop: Stop, budget_left: int, asks: bool) -> list[tuple[int, Stop]]:
+        """Give out the blocks of one step after the other, because something is written down or asked between them.
+
+        asks: what the head of the queue lacks. The leap ends before the first step that finds too few blocks.
+        Returns why nobody can enter, from which step of the leap on.
+        """
         pool, size, buckets, books = self.pool, self.block_size, self.decoders.buckets, self.books
         first, end, grown = self.num_steps, books.end, books.grown
         stops = [(0, stop)]
@@ -157,22 +158,13 @@ class LeapingEngine(DecodingEngine):
                 self._grow(row, growing)
             if self.names_in_time:
                 self._fill(row, buckets[(row + shift) % size])
-            if growing and looks:
+            if growing and asks:
                 stop = self._still_blocked(stop, budget_left)
                 if row == first:
                     stops = [(0, stop)]
                 elif stop != stops[-1][1]:
                     stops.append((row - first, stop))
             grown.append(len(growing))
-        return stops
-
-    def _stops_of(self, stop: Stop, free: int, grown: list[int]) -> list[tuple[int, Stop]]:
-        """The same refusal in steps that take so many blocks, from which step on."""
-        stops = [(0, stop)]
-        for step, num_blocks in enumerate(grown):
-            if num_blocks:
-                free -= num_blocks
-                stops[0 if not step else len(stops) :] = [(step, self._short_of(stop, free))]
         return stops
 
     def _most_steps(self, row: int, count: int) -> int:

@@ -130,6 +130,11 @@ def moment_step(moment: str, timeline: Timeline) -> int:
     return min(max(step + shift, 0), timeline.num_steps - 1)
 
 
+def needs_detail(moment: str) -> bool:
+    """Whether a moment is found only in a timeline whose steps are known in detail."""
+    return moment.startswith("first_eviction")
+
+
 def _first(steps: Any) -> int:
     return int(steps[0]) if len(steps) else -1
 

@@ -7,12 +7,11 @@ import dataclasses
 from sched.batch import StepTime
 from sched.capacity import estimate_memory
 from sched.config import CacheConfig, check_pool
-from sched.decoding import EVERY_STEP
 from sched.engine import Arrivals, ClosedLoop, Engine, Limits, OpenLoop
 from sched.fast import FastEngine
 from sched.scenario import Scenario
 from sched.step_time import step_time_model
-from sched.timeline import Timeline
+from sched.timeline import EVERY_STEP, Timeline
 from sched.workload import Workload, make_workload
 
 

@@ -49,6 +49,7 @@ class History:
 
     def running_columns(self, step: int) -> tuple[Ints, Ints, Ints]:
         """The same as three columns: request, computed before the step, tokens of the step."""
+        assert step < self.timeline.num_detailed_steps, "who ran in this step was not recorded"
         runs = self.timeline.runs
         run = int(runs.first.searchsorted(step, side="right")) - 1
         rows = slice(int(runs.offset[run]), int(runs.offset[run + 1]))

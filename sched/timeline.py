@@ -6,6 +6,7 @@ shared by everybody who looks at it. What a step looked like is rebuilt from it 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from sched.config import CacheConfig, SchedulerConfig
 from sched.request import RequestSpec
 
+EVERY_STEP = sys.maxsize
+"""As a number of steps that are wanted in detail."""
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
@@ -183,8 +186,7 @@ class Timeline:
     """A whole run. Both engines make the same one.
 
     depth: steps in flight, 2 with async scheduling, else 1: the output applied after step s is that of s - depth + 1.
-    num_detailed_steps: so many first steps are known in detail: `runs`, `blocks` and `hashes` end behind them, and from
-        there on `steps` does not say how the shortage that keeps the head of the queue out changes during a leap.
+    num_detailed_steps: so many first steps are known in detail: `runs`, `blocks` and `hashes` end behind them.
     """
 
     scheduler: SchedulerConfig
@@ -207,6 +209,11 @@ class Timeline:
     def num_steps(self) -> int:
         """How many steps were made [steps]."""
         return len(self.steps.number)
+
+    @property
+    def is_detailed(self) -> bool:
+        """Whether all of its steps are known in detail."""
+        return self.num_detailed_steps == self.num_steps
 
     @property
     def duration(self) -> float:

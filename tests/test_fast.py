@@ -96,9 +96,6 @@ def known_until(step: int, timeline: Timeline) -> Timeline:
         table = getattr(timeline, name)
         columns = {one: getattr(table, one)[table.step < step] for one in table.__slots__}
         tables[name] = type(table)(**columns)
-    names = ("stop_reason", "stop_head", "stop_needed", "stop_free")
-    stops = {name: np.append(getattr(timeline.steps, name)[:step], np.int32(0)) for name in names}
-    tables["steps"] = dataclasses.replace(timeline.steps, **stops)
     return dataclasses.replace(timeline, **tables, num_detailed_steps=step)
 
 

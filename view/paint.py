@@ -9,7 +9,7 @@ from sched.presets import PRESETS, moment_step
 from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
-from sched.timeline import Timeline
+from sched.timeline import EVERY_STEP, Timeline
 from sched.workload import Workload, make_workload
 from view.figures.stage import Prepared, prepare, stage
 from view.player.pack import pack
@@ -37,7 +37,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A simulated run and its first window, from step `first` on."""
+    """A simulated run, in detail up to the end of its first window at least, and that window, from step `first` on."""
 
     timeline: Timeline
     first: int
@@ -54,7 +54,8 @@ def simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Pa
 
 
 def _simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Painted:
-    timeline = simulate(scenario, workload)
+    detail = EVERY_STEP if wish.step is None else (wish.step // WINDOW + 1) * WINDOW
+    timeline = simulate(scenario, workload, detail=detail)
     step = wish.step if wish.step is not None else moment_step(PRESETS[wish.preset].moment, timeline)
     first = window_of(step, timeline)
     prepared = measure(History(timeline), wish.language, wish.digest)

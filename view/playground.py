@@ -6,7 +6,7 @@ import html
 
 import streamlit as st
 
-from sched.presets import PRESETS, moment_step
+from sched.presets import PRESETS, moment_step, needs_detail
 from sched.timeline import Timeline
 from view import session, shell
 from view.kpi import kpi
@@ -57,7 +57,7 @@ def header() -> None:
         done = current()
     head, attempt = (html.escape(part) for part in verdict(done, text))
     st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
-    ended = end_text(done.timeline, text)
+    ended = end_text(done.outline, text)
     if ended:
         st.html(f'<p class="shell-end">{html.escape(ended)}</p>')
     st.html(kpi(done, text))
@@ -102,7 +102,7 @@ def board() -> None:
     language, done = session.language(), current()
     token, step = session.destination()[0], _stand(done)
     place = session.place()
-    first = _first_step(name_of(done, language), token, step, done.timeline)
+    first = _first_step(name_of(done, language), token, step, done.outline)
     player(
         payload_of(done, language, place.preset, first, WINDOW),
         key="player",
@@ -148,7 +148,7 @@ def _stand(done: Run) -> int:
     place = session.place()
     step = step_of(place, done)
     session.stand(step)
-    if place.step is None and step != moment_step(PRESETS[place.preset].moment, done.timeline):
+    if place.step is None and step != _moment(place, done):
         session.note(step=step)
     return step
 
@@ -177,8 +177,13 @@ def step_of(place: Place, done: Run) -> int:
     """Where the player stands in a run: where it was sent or has rested since; at first, the preset's moment."""
     step = session.stands()
     if step is None:
-        step = moment_step(PRESETS[place.preset].moment, done.timeline)
-    return max(0, min(step, done.timeline.num_steps - 1))
+        step = _moment(place, done)
+    return max(0, min(step, done.outline.num_steps - 1))
+
+
+def _moment(place: Place, done: Run) -> int:
+    moment = PRESETS[place.preset].moment
+    return moment_step(moment, done.timeline if needs_detail(moment) else done.outline)
 
 
 def payload_of(done: Run, language: str, preset: str, first: int, count: int) -> bytes:

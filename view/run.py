@@ -29,7 +29,7 @@ from view.share import UPLOAD
 from view.store import Store
 
 Thing = TypeVar("Thing")
-RUN_BYTES = 400_000_000
+RUN_BYTES, HISTORY_BYTES = 150_000_000, 250_000_000
 WINDOW_BYTES = 100_000_000
 WORKERS = 2
 SMALL_RUN = 5_000
@@ -52,13 +52,28 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulated scenario and the numbers of it. It never changes, so all who look at it share it."""
+    """A simulated scenario and the numbers of it. It never changes, so all who look at it share it.
+
+    Attributes:
+        outline: its timeline, perhaps with details of the first steps only: those that are looked at first.
+        known: the history of that, if all of it is known in detail.
+    """
 
     plan: Plan
-    timeline: Timeline
-    history: History
+    outline: Timeline
+    known: History | None
     summary: Summary
     each: PerRequest
+
+    @property
+    def history(self) -> History:
+        """All steps in detail; simulated again if that was not done yet."""
+        return self.known or _histories().get(self.scenario, lambda: History(_simulate(self.plan)))
+
+    @property
+    def timeline(self) -> Timeline:
+        """The same as a timeline."""
+        return self.history.timeline
 
     @property
     def scenario(self) -> Scenario:
@@ -113,14 +128,12 @@ def _make_plan(scenario: Scenario, trace: Trace | None) -> Plan:
 
 
 def _make_run(planned: Plan, wish: Wish | None) -> Run:
-    timeline = _simulate(planned, wish)
-    targets = planned.scenario.targets
-    return Run(
-        planned, timeline, History(timeline), summarize(timeline, targets), per_request(timeline, targets)
-    )  # fmt: skip
+    outline, targets = _simulate(planned, wish), planned.scenario.targets
+    known = History(outline) if outline.is_detailed else None
+    return Run(planned, outline, known, summarize(outline, targets), per_request(outline, targets))
 
 
-def _simulate(planned: Plan, wish: Wish | None) -> Timeline:
+def _simulate(planned: Plan, wish: Wish | None = None) -> Timeline:
     """Small runs here, others in a worker: there they hold up nobody's page."""
     outputs = sum(spec.max_tokens for spec in planned.workload.requests)
     pool = _pool() if outputs > SMALL_RUN else None
@@ -172,7 +185,12 @@ def _plans() -> Store[Plan]:
 
 @st.cache_resource(show_spinner=False)
 def _runs() -> Store[Run]:
-    return Store(RUN_BYTES, lambda one: 20_000 + one.timeline.nbytes + 300 * len(one.workload.requests))
+    return Store(RUN_BYTES, lambda one: 20_000 + one.outline.nbytes + 300 * len(one.workload.requests))
+
+
+@st.cache_resource(show_spinner=False)
+def _histories() -> Store[History]:
+    return Store(HISTORY_BYTES, lambda one: 20_000 + one.timeline.nbytes)
 
 
 @st.cache_resource(show_spinner=False)

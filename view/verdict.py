@@ -16,8 +16,8 @@ FEW = 2
 
 def verdict(run: Run, text: Text) -> tuple[str, str]:
     """What limits the run, and what to try."""
-    found = found_by(run.timeline, run.summary)
-    peak = int(run.timeline.steps.num_running.max(initial=1))
+    found = found_by(run.outline, run.summary)
+    peak = int(run.outline.steps.num_running.max(initial=1))
     return verdict_words(found, run.summary.ttft.mean, run.scenario.targets, peak, text)
 
 

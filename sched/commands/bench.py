@@ -15,12 +15,12 @@ from typing import Any
 
 from sched.cases import CASE_LIMITS, Case, case_config, case_requests
 from sched.commands.bench_trace import made_up_table, trace_table
-from sched.decoding import EVERY_STEP
 from sched.engine import Engine, StepArrivals
 from sched.errors import InputError
 from sched.fast import FastEngine
 from sched.jsonl import read_lines, write_lines
 from sched.linear import Constant
+from sched.timeline import EVERY_STEP
 
 RECORDER = Path(__file__).parents[2] / "tests" / "oracle" / "record.py"
 PLAIN = {"async_scheduling": False, "enable_prefix_caching": False}

@@ -45,10 +45,10 @@ def tabs(
     on_select, on_step: called with the request or step that was clicked, in the widget's callback.
     """
     st.html(f"<style>{_style()}</style>")
-    if not run.timeline.num_steps:
+    if not run.outline.num_steps:
         st.caption(text("tabs.nothing"))
         return
-    here = Here(run, text, theme_of_browser(), min(step, run.timeline.num_steps - 1), selected, on_select, on_step)
+    here = Here(run, text, theme_of_browser(), min(step, run.outline.num_steps - 1), selected, on_select, on_step)
     boxes = st.tabs([text(f"tabs.name.{name}") for name in TABS], key="tabs", on_change="rerun")
     for box, draw in zip(boxes, TABS.values(), strict=True):
         if box.open:

@@ -17,13 +17,13 @@ WAYS = ("now", "preempted", "spread")
 def gantt_tab(here: Here) -> None:
     """Draw the tab."""
     run, text = here.run, here.text
-    few = len(run.timeline.requests.spec) <= MOST_ROWS
+    few = len(run.outline.requests.spec) <= MOST_ROWS
     with st.container(horizontal=True, vertical_alignment="center"):
         way = "all" if few else _way(here)
-        choice = choose(run.timeline, run.each, way, here.step, MOST_ROWS)
+        choice = choose(run.outline, run.each, way, here.step, MOST_ROWS)
         st.caption(_said(here, choice))
-        download(here, "requests", lambda: requests_table(run.timeline, run.each))
-    spec = gantt(run.timeline, here.lives, choice, here.step, here.selected, text, here.theme)
+        download(here, "requests", lambda: requests_table(run.outline, run.each))
+    spec = gantt(run.outline, here.lives, choice, here.step, here.selected, text, here.theme)
     chart(spec, "tabs.gantt", text("tabs.gantt.alt"), here.on_select)
 
 

@@ -44,7 +44,7 @@ class Here:
     @property
     def lives(self) -> Lives:
         """All requests' intervals; cut once a run."""
-        return keep(self.run, ("lives",), lambda: lives(self.run.timeline))
+        return keep(self.run, ("lives",), lambda: lives(self.run.outline))
 
 
 class Finished(go.Figure):  # type: ignore[misc]

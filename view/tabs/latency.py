@@ -29,7 +29,7 @@ def latency_tab(here: Here) -> None:
     with left:
         tail = tail_of(here.run.summary, here.run.scenario.targets)
         _heading(text(f"tabs.latency.title_{tail}"), text("tabs.latency.note", tag=here.tag))
-        spec = stall_dots(here.run.timeline, here.run.each, text, here.theme)
+        spec = stall_dots(here.run.outline, here.run.each, text, here.theme)
         chart(spec, "tabs.dots", text("tabs.axis.longest_stall"), here.on_select)
     with right:
         _heading(text("tabs.latency.where"), here.tag)
@@ -49,7 +49,7 @@ def _heading(title: str, note: str = "") -> None:
 
 def _splits(here: Here) -> list[tuple[str, Split]]:
     """The mean request, the one with the longest stall, and the p99 of E2E."""
-    each, text, name = here.run.each, here.text, here.run.timeline.request_id
+    each, text, name = here.run.each, here.text, here.run.outline.request_id
     splits: list[tuple[str, Split]] = []
     mean = mean_split(each)
     if mean is not None:
@@ -67,7 +67,7 @@ def _curves(run: Run) -> list[tuple[str, Curve, Distribution]]:
     each, summary = run.each, run.summary
     return [
         ("TTFT", curve(each.ttft[each.finished]), summary.ttft),
-        ("ITL", curve(*itl_values(run.timeline)), summary.itl),
+        ("ITL", curve(*itl_values(run.outline)), summary.itl),
         ("E2E", curve(each.e2e), summary.e2e),
     ]
 
@@ -88,7 +88,7 @@ def _tail_request(here: Here) -> None:
     tail = request_at(here.run.each.e2e, 0.99)
     if tail < 0:
         return
-    timeline, text = here.run.timeline, here.text
+    timeline, text = here.run.outline, here.text
     _heading(f"{text('tabs.latency.p99_title')}: {timeline.request_id(tail)}", text("tabs.latency.p99_note"))
     now = float(timeline.steps.start[here.step])
     spec = cascade(timeline, intervals_of(here.lives, tail), losses_of(timeline, tail), now, text, here.theme)
