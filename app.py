@@ -6,7 +6,7 @@ from view.frame import frame
 from view.playground import FIRST, below, board, header
 
 here = frame("playground")
-session.draw_first(FIRST)
+session.draw_first(FIRST, one_run=True)
 header()
 board()  # the picture before the controls: it is what one waits for
 sidebar(here)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 
 import numpy as np
-from streamlit.runtime.scriptrunner import add_script_run_ctx
 
-from sched.errors import InputError
 from sched.fork import fork
 from sched.metrics import per_request, summarize
 from sched.snapshot import History
 from sched.timeline import Ints, Timeline
 from sched.twin import Twin, groups_of, twin, twin_scenario
 from view.compare_controls import Asked
-from view.run import Plan, Run, keep, plan, run
+from view.run import Plan, Run, ahead, keep, plan, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +50,7 @@ def _ahead(planned: Plan, asked: Asked) -> Thread | None:
     """Begin the right run, which is kept where _make will look for it. None if it branches off the left one."""
     if asked.fork is not None:
         return None
-    right = plan(twin_scenario(planned.scenario, asked.changes), asked.trace)
-    thread = Thread(target=_run, args=(right,), daemon=True)
-    add_script_run_ctx(thread)
-    thread.start()
-    return thread
-
-
-def _run(planned: Plan) -> None:
-    with suppress(InputError):  # raised again, and said, where the run is wanted
-        run(planned)
+    return ahead(plan(twin_scenario(planned.scenario, asked.changes), asked.trace))
 
 
 def _make(left: Run, asked: Asked, key: tuple[object, ...]) -> Pair:

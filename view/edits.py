@@ -14,6 +14,7 @@ import streamlit as st
 from sched.errors import InputError
 from sched.scenario import Scenario, write_value
 from view import session
+from view.run import ahead
 
 MOST_IN_LINK = 50_000
 """Longest value of one setting [characters of a link]: an address of 130,000 is refused by the server."""
@@ -87,8 +88,10 @@ def _draw_first() -> None:
     state = st.session_state
     if not state["first"] or not session.painted() or state["drafts"] or state["errors"]:
         return
-    session.planned()
+    planned = session.planned()
     if session.plan_error() is None:
+        if state["one_run"]:
+            ahead(planned, session.wish(planned))
         state.pop("edited")
         session.write()
         state["behind"] = True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sched.presets import PRESETS, moment_step
+from sched.request import RequestSpec
 from sched.scenario import Scenario
 from sched.simulate import simulate
 from sched.snapshot import History
@@ -19,7 +20,9 @@ from view.share import Place, query_string
 from view.text import LANGUAGES, Text, translator
 
 WINDOW = 300
-"""Steps in one window: what the player is sent at once."""
+"""Steps in one window: what the player is sent when it asks for steps."""
+BEFORE, AFTER = 40, 80
+"""Steps around the one that the player is led to, which it is sent first: so many are painted at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,14 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A simulated run, in detail up to the end of its first window at least, and that window, from step `first` on."""
+    """A simulated run and what is sent of it first: so many steps from one on, as (first, count).
+
+    timeline: in detail up to the end of those at least; without its requests' specs, which the one who asked has: they
+    would take as long to be sent as all else.
+    """
 
     timeline: Timeline
-    first: int
+    steps: tuple[int, int]
     payload: bytes
 
 
@@ -54,12 +61,23 @@ def simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Pa
 
 
 def _simulate_and_paint(scenario: Scenario, workload: Workload, wish: Wish) -> Painted:
-    detail = EVERY_STEP if wish.step is None else (wish.step // WINDOW + 1) * WINDOW
+    detail = EVERY_STEP if wish.step is None else ((wish.step + AFTER) // WINDOW + 1) * WINDOW
     timeline = simulate(scenario, workload, detail=detail)
     step = wish.step if wish.step is not None else moment_step(PRESETS[wish.preset].moment, timeline)
-    first = window_of(step, timeline)
+    steps = around(step, timeline)
     prepared = measure(History(timeline), wish.language, wish.digest)
-    return Painted(timeline, first, paint(prepared, scenario, workload, wish.language, wish.preset, first, WINDOW))
+    payload = paint(prepared, scenario, workload, wish.language, wish.preset, *steps)
+    return Painted(with_specs(timeline, ()), steps, payload)
+
+
+def bare_timeline(scenario: Scenario, workload: Workload) -> Timeline:
+    """A worker's other job: the whole timeline; see Painted."""
+    return with_specs(simulate(scenario, workload), ())
+
+
+def with_specs(timeline: Timeline, specs: tuple[RequestSpec, ...]) -> Timeline:
+    """The timeline with its requests' specs, or without."""
+    return replace(timeline, requests=replace(timeline.requests, spec=specs))
 
 
 def rehearse() -> None:
@@ -72,9 +90,16 @@ def rehearse() -> None:
     gc.freeze()
 
 
-def window_of(step: int, timeline: Timeline) -> int:
-    """The first step of the window that holds a step."""
-    return max(0, min(step, timeline.num_steps - 1)) // WINDOW * WINDOW
+def window_of(step: int, timeline: Timeline) -> tuple[int, int]:
+    """The window that holds a step: its first step, and how many."""
+    return max(0, min(step, timeline.num_steps - 1)) // WINDOW * WINDOW, WINDOW
+
+
+def around(step: int, timeline: Timeline) -> tuple[int, int]:
+    """The steps around one: the first of them, and how many."""
+    step = max(0, min(step, timeline.num_steps - 1))
+    first = max(0, step - BEFORE)
+    return first, step + AFTER - first
 
 
 def measure(history: History, language: str, digest: str) -> Prepared:

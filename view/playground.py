@@ -11,7 +11,7 @@ from sched.timeline import Timeline
 from view import session, shell
 from view.kpi import kpi
 from view.notices import end_text
-from view.paint import WINDOW, Wish, came_from, measure, paint, run_name, titled, window_of
+from view.paint import around, came_from, measure, paint, run_name, titled, window_of
 from view.player import player
 from view.player.export import standalone
 from view.player.words import words
@@ -36,8 +36,8 @@ ENTRIES = (
 
 def current() -> Run:
     """The run of the visitor's scenario, or of the last one that could be planned."""
-    place, planned = session.place(), session.planned()
-    return run(planned, Wish(session.language(), place.preset, session.stands(), planned.digest))
+    planned = session.planned()
+    return run(planned, session.wish(planned))
 
 
 @st.fragment(key="head")
@@ -102,9 +102,9 @@ def board() -> None:
     language, done = session.language(), current()
     token, step = session.destination()[0], _stand(done)
     place = session.place()
-    first = _first_step(name_of(done, language), token, step, done.outline)
+    steps = _steps(name_of(done, language), token, step, done.outline)
     player(
-        payload_of(done, language, place.preset, first, WINDOW),
+        payload_of(done, language, place.preset, *steps),
         key="player",
         goto=(token, step),
         selected=_present(place.selected, done),
@@ -153,19 +153,19 @@ def _stand(done: Run) -> int:
     return step
 
 
-def _first_step(name: str, token: str, step: int, timeline: Timeline) -> int:
-    """Where the window begins: at what the player asks for, else as before, else around the step it is sent to."""
+def _steps(name: str, token: str, step: int, timeline: Timeline) -> tuple[int, int]:
+    """What is sent: the window that the player asks for, else what was sent before, else the steps around its own."""
     state = st.session_state
     wanted = state.pop("wanted", None)
-    before = state.get("sent", ("", "", 0))
+    before = state.get("sent", ("", "", (0, 0)))
     if wanted is not None:
-        first = window_of(wanted, timeline)
+        steps = window_of(wanted, timeline)
     elif before[:2] == (name, token):
-        first = before[2]
+        steps = before[2]
     else:
-        first = window_of(step, timeline)
-    state["sent"] = (name, token, first)
-    return int(first)
+        steps = around(step, timeline)
+    state["sent"] = (name, token, steps)
+    return steps
 
 
 def _present(selected: int | None, done: Run) -> int | None:
@@ -192,7 +192,9 @@ def payload_of(done: Run, language: str, preset: str, first: int, count: int) ->
 
 
 def _paint(done: Run, language: str, preset: str, first: int, count: int) -> bytes:
-    prepared = keep(done, ("stage", language), lambda: measure(done.history, language, done.plan.digest))
+    history = done.history_until(min(first + count, done.outline.num_steps))
+    in_detail = history.timeline.num_detailed_steps
+    prepared = keep(done, ("stage", language, in_detail), lambda: measure(history, language, done.plan.digest))
     return paint(prepared, done.scenario, done.workload, language, preset, first, count)
 
 

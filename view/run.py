@@ -8,14 +8,18 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, TypeVar
 
 import streamlit as st
 from joblib.externals.loky.process_executor import ProcessPoolExecutor  # its workers do not run app.py again
+from streamlit.runtime.scriptrunner import add_script_run_ctx
 
 from sched.bundled import read_bundled
 from sched.config import CacheConfig
+from sched.errors import InputError
 from sched.metrics import PerRequest, Summary, per_request, summarize
 from sched.scenario import Scenario
 from sched.simulate import cache_of, simulate, step_time_of
@@ -23,7 +27,7 @@ from sched.snapshot import History
 from sched.timeline import Timeline
 from sched.traces import Trace
 from sched.workload import Workload, make_workload
-from view.paint import WINDOW, Wish, rehearse, simulate_and_paint
+from view.paint import Wish, bare_timeline, rehearse, simulate_and_paint, with_specs
 from view.player import publish
 from view.share import UPLOAD
 from view.store import Store
@@ -70,6 +74,13 @@ class Run:
         """All steps in detail; simulated again if that was not done yet."""
         return self.known or _histories().get(self.scenario, lambda: History(_simulate(self.plan)))
 
+    def history_until(self, step: int) -> History:
+        """The steps up to one, not including it, in detail; perhaps more."""
+        there = self.outline.num_detailed_steps
+        if self.known is None and step <= there:
+            return keep(self, ("outline",), lambda: History(self.outline))
+        return self.history
+
     @property
     def timeline(self) -> Timeline:
         """The same as a timeline."""
@@ -100,6 +111,19 @@ def run(planned: Plan, wish: Wish | None = None) -> Run:
     wish: the window that will be looked at first, so that a worker can paint it with the run.
     """
     return _runs().get(planned.scenario, lambda: _make_run(planned, wish))
+
+
+def ahead(planned: Plan, wish: Wish | None = None) -> Thread:
+    """Begin a run that will be asked for soon; an InputError comes then."""
+    thread = Thread(target=_begin, args=(planned, wish), daemon=True)
+    add_script_run_ctx(thread)
+    thread.start()
+    return thread
+
+
+def _begin(planned: Plan, wish: Wish | None) -> None:
+    with suppress(InputError):
+        run(planned, wish)
 
 
 def window(done: Run, key: tuple[object, ...], make: Callable[[], bytes]) -> bytes:
@@ -146,12 +170,13 @@ def _simulate(planned: Plan, wish: Wish | None = None) -> Timeline:
 
 
 def _in_worker(pool: Executor, planned: Plan, wish: Wish | None) -> Timeline:
+    requests, specs = planned.workload, planned.workload.requests
     if wish is None:
-        return pool.submit(simulate, planned.scenario, planned.workload).result()
-    painted = pool.submit(simulate_and_paint, planned.scenario, planned.workload, wish).result()
-    key = (wish.language, wish.preset, painted.first, WINDOW)
+        return with_specs(pool.submit(bare_timeline, planned.scenario, requests).result(), specs)
+    painted = pool.submit(simulate_and_paint, planned.scenario, requests, wish).result()
+    key = (wish.language, wish.preset, *painted.steps)
     _windows().get((planned.scenario, key), lambda: painted.payload)
-    return painted.timeline
+    return with_specs(painted.timeline, specs)
 
 
 @st.cache_resource(show_spinner=False)

@@ -16,6 +16,7 @@ from sched.presets import DEFAULT_PRESET, PRESETS
 from sched.scenario import Scenario
 from sched.traces import Trace
 from view.controls import page_query
+from view.paint import Wish
 from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
@@ -193,6 +194,11 @@ def stands() -> int | None:
     return stood[1] if stood[0] == token else step
 
 
+def wish(planned: Plan) -> Wish:
+    """What of a run this visitor will look at first."""
+    return Wish(language(), place().preset, stands(), planned.digest)
+
+
 def redraw(parts: Sequence[str]) -> None:
     """Callback's end: draw only some fragments again, unless the same message also led to another address.
 
@@ -205,9 +211,12 @@ def redraw(parts: Sequence[str]) -> None:
     st.rerun()
 
 
-def draw_first(parts: Sequence[str]) -> None:
-    """Name the fragments that a page draws by themselves when a control was moved, before all else."""
-    st.session_state["first"] = tuple(parts)
+def draw_first(parts: Sequence[str], *, one_run: bool = False) -> None:
+    """Name the fragments that a page draws by themselves when a control was moved, before all else.
+
+    one_run: they show the run of the scenario, which can be begun before they are drawn.
+    """
+    st.session_state["first"], st.session_state["one_run"] = tuple(parts), one_run
 
 
 def catch_up(parts: Sequence[str]) -> None:
