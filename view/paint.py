@@ -21,7 +21,7 @@ from view.text import LANGUAGES, Text, translator
 
 WINDOW = 300
 """Steps in one window: what the player is sent when it asks for steps."""
-BEFORE, AFTER = 40, 80
+BEFORE, AFTER = 24, 64
 """Steps around the one that the player is led to, which it is sent first: so many are painted at once."""
 
 

@@ -23,8 +23,8 @@ from view.verdict import verdict
 
 PARTS = ("board", "tabs")
 """What is drawn again when the visitor moves about in a run."""
-FIRST = ("head", "board")
-"""What is drawn first when a control was moved; the rest follows when the browser has painted that."""
+FIRST = ("head", "board", "numbers")
+"""What is drawn first when a control was moved, in this order; the rest follows when the browser has painted that."""
 FILE_STEPS = 600
 """Steps in a standalone file."""
 ENTRIES = (
@@ -42,7 +42,7 @@ def current() -> Run:
 
 @st.fragment(key="head")
 def header() -> None:
-    """Where one is, what limits the run, and its numbers."""
+    """Where one is; and the wait until the run is there."""
     language, place, load = session.language(), session.place(), session.planned().scenario.load
     text = translator(language)
     crumbs = (
@@ -54,7 +54,13 @@ def header() -> None:
         st.html(f'<div class="shell-crumb">{"<i>/</i>".join(crumbs[:2])}<i>·</i>{"<i>·</i>".join(crumbs[2:])}</div>')
         _help(text, language)
     with st.spinner(text("shell.simulating")):
-        done = current()
+        current()
+
+
+@st.fragment(key="numbers")
+def numbers() -> None:
+    """What limits the run, and its numbers."""
+    text, done = translator(session.language()), current()
     head, attempt = (html.escape(part) for part in verdict(done, text))
     st.html(f'<h1 class="shell-verdict">{head}<span>{attempt}</span></h1>')
     ended = end_text(done.outline, text)

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -54,7 +55,7 @@ class Plan:
         return hashlib.blake2b(repr(self.scenario).encode(), digest_size=8).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """A simulated scenario and the numbers of it. It never changes, so all who look at it share it.
 
@@ -65,9 +66,17 @@ class Run:
 
     plan: Plan
     outline: Timeline
-    known: History | None
-    summary: Summary
-    each: PerRequest
+    known: History | None = None
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Its numbers; worked out when somebody asks, which is after the picture was sent."""
+        return summarize(self.outline, self.scenario.targets)
+
+    @cached_property
+    def each(self) -> PerRequest:
+        """The numbers of each request."""
+        return per_request(self.outline, self.scenario.targets)
 
     @property
     def history(self) -> History:
@@ -152,9 +161,8 @@ def _make_plan(scenario: Scenario, trace: Trace | None) -> Plan:
 
 
 def _make_run(planned: Plan, wish: Wish | None) -> Run:
-    outline, targets = _simulate(planned, wish), planned.scenario.targets
-    known = History(outline) if outline.is_detailed else None
-    return Run(planned, outline, known, summarize(outline, targets), per_request(outline, targets))
+    outline = _simulate(planned, wish)
+    return Run(planned, outline, History(outline) if outline.is_detailed else None)
 
 
 def _simulate(planned: Plan, wish: Wish | None = None) -> Timeline:
