@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,13 @@ import numpy as np
 from sched.config import CacheConfig
 from sched.decoders import FastRequest
 from sched.output import SchedulerOutput, Stop
-from sched.reasons import SkipReason, StopReason
-from sched.recorder import Recorder, frozen, stop_columns, swapped_blocks, tokens_by_kind
+from sched.reasons import SkipReason
+from sched.recorder import Recorder, stop_columns, swapped_blocks, tokens_by_kind
 from sched.request import NEVER, RequestSpec
 from sched.running_columns import RunningColumns
 from sched.scheduler import Scheduler
-from sched.timeline import Floats, Hashes, Ints, Runs, Steps
-
-ROW = (
-    "count", "number", "free_blocks", "cached_free_blocks", "num_running", "num_waiting", "prefill_tokens",
-    "decode_tokens", "recompute_tokens", "num_sampled", "stop_reason", "stop_head", "stop_needed", "stop_free",
-    "swapped_blocks", "lacks_the_same",
-)  # fmt: skip
-"""What is stored once for a run of steps: their number, what `Steps` says of the first (see FastRecorder), and whether
-the head of the queue lacks blocks and needs as many in all of them: why it is kept out then follows from the free ones.
-"""
-_packed = Struct(f"{len(ROW)}d").pack  # in half the time that array.extend takes
+from sched.step_rows import packed, unrolled_steps
+from sched.timeline import Hashes, Ints, Runs, Steps
 
 
 class FastRecorder(Recorder):
@@ -94,7 +84,7 @@ class FastRecorder(Recorder):
     def _add_step(self, row: tuple[float, ...]) -> None:
         number, scheduled_at, start, end, running, waiting, free_blocks, cached_free_blocks, *rest = row
         self._add_one((scheduled_at, start, end))
-        self.rows.frombytes(_packed(1, number, free_blocks, cached_free_blocks, running, waiting, *rest, 0))
+        self.rows.frombytes(packed(1, number, free_blocks, cached_free_blocks, running, waiting, *rest, 0))
 
     def _add_one(self, times: tuple[float, float, float]) -> None:
         scheduled_at, start, end = times
@@ -134,7 +124,7 @@ class FastRecorder(Recorder):
     ) -> None:  # fmt: skip
         """Add the row of so many steps in which all of `running`, `size` requests, decode."""
         head = stop.head
-        self.rows.frombytes(_packed(
+        self.rows.frombytes(packed(
             count, number, free, cached, size, num_waiting, 0, size, 0, size,
             stop.reason, NEVER if head is None else head.index, stop.num_needed, stop.num_free, 0, lacks_the_same,
         ))  # fmt: skip
@@ -158,7 +148,7 @@ class FastRecorder(Recorder):
         row = len(self.end)
         prefill, decode, recompute = tokens_by_kind(output) if output.num_scheduled_tokens else (0, 0, 0)
         self._add_one(times)
-        self.rows.frombytes(_packed(
+        self.rows.frombytes(packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, len(running), num_waiting,
             prefill, decode + num_decoders, recompute, len(output.sampled) + num_decoders,
             *stop_columns(output.stop), swapped_blocks(output), 0,
@@ -196,7 +186,7 @@ class FastRecorder(Recorder):
         row, size = len(self.end), len(running)
         decodes = size - len(skipped)
         self._add_one(times)
-        self.rows.frombytes(_packed(
+        self.rows.frombytes(packed(
             1, number, self.pool.num_free_blocks, self.pool.num_cached_free_blocks, size, num_waiting,
             0, decodes, 0, decodes, *stop_columns(stop), 0, lacks_the_same,
         ))  # fmt: skip
@@ -262,45 +252,7 @@ class FastRecorder(Recorder):
     # ---- closing the books ------------------------------------------------------------------------------------
 
     def _frozen_steps(self) -> Steps:
-        """Unroll the rows, and work out what follows from the step before."""
-        rows = np.frombuffer(self.rows).reshape(-1, len(ROW)) if self.rows else np.empty((0, len(ROW)))
-        counts = rows[:, 0].astype(np.int32)
-        columns: dict[str, Any] = {
-            name: np.repeat(rows[:, place].astype(np.int32), counts) for place, name in enumerate(ROW) if place
-        }
-        first = np.cumsum(counts) - counts
-        columns["number"] += np.arange(len(self.end), dtype=np.int32) - np.repeat(first, counts).astype(np.int32)
-        grown = np.cumsum(frozen(self.grown), dtype=np.int32)
-        before = np.concatenate([[0], grown])[first].astype(np.int32)
-        columns["free_blocks"] -= grown - np.repeat(before, counts)
-        np.minimum(columns["cached_free_blocks"], columns["free_blocks"], out=columns["cached_free_blocks"])
-        self._tell_shortages(columns)
-        columns["scheduled_at"], columns["start"] = self._unrolled_times()
-        columns["end"] = frozen(self.end)
-        for column in columns.values():
-            column.flags.writeable = False
-        return Steps(**columns)
-
-    def _tell_shortages(self, columns: dict[str, Any]) -> None:
-        """Fill in what the head of the queue found in each step, if it needed the same in a whole run of steps."""
-        there = columns.pop("lacks_the_same") != 0
-        free = columns["free_blocks"]
-        enough_but_for_watermark = columns["stop_needed"] - self.manager.watermark_blocks <= free
-        short = StopReason.FULL_ISL if self.manager.full_isl else StopReason.NO_BLOCKS
-        reason = np.where(enough_but_for_watermark, np.int32(StopReason.WATERMARK), np.int32(short))
-        columns["stop_reason"] = np.where(there, reason, columns["stop_reason"])
-        columns["stop_free"] = np.where(there, free, columns["stop_free"])
-
-    def _unrolled_times(self) -> tuple[Floats, Floats]:
-        """scheduled_at and start of each step [s]: those of the heads, and else the ends of steps before."""
-        end: Floats = frozen(self.end)
-        heads = np.frombuffer(self.heads).reshape(-1, 3) if self.heads else np.empty((0, 3))
-        start, scheduled_at = np.empty_like(end), np.empty_like(end)
-        start[1:] = end[:-1]
-        scheduled_at[self.depth :] = end[: -self.depth]
-        steps = heads[:, 0].astype(np.int32)
-        scheduled_at[steps], start[steps] = heads[:, 1], heads[:, 2]
-        return scheduled_at, start
+        return unrolled_steps(self.rows, self.grown, self.end, self.heads, self.depth, self.manager)
 
     def _frozen_hashes(self) -> Hashes:
         """In the order of the steps; within one, contents are lost before others are complete."""
