@@ -11,12 +11,13 @@ from streamlit.testing.v1 import AppTest
 from sched.errors import InputError
 from sched.load import TableRow
 from sched.presets import PRESETS
-from sched.scenario import SETTINGS
+from sched.scenario import SETTINGS, Scenario
+from sched.simulate import simulate
 from sched.traces import read_trace
 from view import edits, session
 from view.controls.stops import STOPS
 from view.playground import name_of
-from view.run import run, upload_name
+from view.run import Run, plan, run, upload_name
 from view.share import Place, encode
 from view.text import translator
 
@@ -378,3 +379,13 @@ def test_another_language_relabels_every_list_and_keeps_its_value(changed: dict[
         assert one.proto.set_value and one.proto.raw_value == shown, f"{one.key} still shows its old label"
         assert shown in one.options
     assert app.selectbox(key="w.source").proto.raw_value == translator("ko")("controls.option.synthetic")
+
+
+def test_a_run_shows_the_details_that_it_has_itself() -> None:
+    """The same scenario may be simulated again, in more detail, when its first run was dropped."""
+    planned = plan(Scenario().replace(num_requests=20))
+    outlines = [simulate(planned.scenario, planned.workload, detail=steps) for steps in (20, 200)]
+    for outline in outlines:
+        assert not outline.is_detailed
+        assert Run(planned, outline).history_until(outline.num_detailed_steps).timeline is outline
+    assert Run(planned, outlines[0]).history_until(outlines[0].num_steps).timeline.is_detailed

@@ -8,7 +8,6 @@ from threading import Thread
 import numpy as np
 
 from sched.fork import fork
-from sched.snapshot import History
 from sched.timeline import Ints, Timeline
 from sched.twin import Twin, groups_of, twin, twin_scenario
 from view.compare_controls import Asked
@@ -74,4 +73,4 @@ def _right(left: Run, asked: Asked) -> Run:
 
 def _as_run(left: Run, timeline: Timeline, asked: Asked) -> Run:
     scenario = left.scenario.replace(**asked.changes)
-    return Run(Plan(scenario, left.workload, left.plan.cache), timeline, History(timeline))
+    return Run(Plan(scenario, left.workload, left.plan.cache), timeline)

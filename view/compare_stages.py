@@ -30,7 +30,7 @@ from view.share import query_string
 from view.text import translator
 
 WINDOW = 200
-"""Steps in one window: half of what the Playground sends, since there are two."""
+"""Steps in one window: fewer than in the Playground, since there are two."""
 SIDES = ("left", "right")
 _SCRIPT = Path(__file__).parent / "shell" / "painted.js"
 _watch = st.components.v2.component("compare_painted", js=joined(CALLS, _SCRIPT), isolate_styles=False)

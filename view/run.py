@@ -61,12 +61,10 @@ class Run:
 
     Attributes:
         outline: its timeline, perhaps with details of the first steps only: those that are looked at first.
-        known: the history of that, if all of it is known in detail.
     """
 
     plan: Plan
     outline: Timeline
-    known: History | None = None
 
     @cached_property
     def summary(self) -> Summary:
@@ -81,14 +79,17 @@ class Run:
     @property
     def history(self) -> History:
         """All steps in detail; simulated again if that was not done yet."""
-        return self.known or _histories().get(self.scenario, lambda: History(_simulate(self.plan)))
+        if self.outline.is_detailed:
+            return self._known
+        return _histories().get(self.scenario, lambda: History(_simulate(self.plan)))
 
     def history_until(self, step: int) -> History:
         """The steps up to one, not including it, in detail; perhaps more."""
-        there = self.outline.num_detailed_steps
-        if self.known is None and step <= there:
-            return keep(self, ("outline",), lambda: History(self.outline))
-        return self.history
+        return self._known if step <= self.outline.num_detailed_steps else self.history
+
+    @cached_property
+    def _known(self) -> History:
+        return History(self.outline)
 
     @property
     def timeline(self) -> Timeline:
@@ -161,8 +162,7 @@ def _make_plan(scenario: Scenario, trace: Trace | None) -> Plan:
 
 
 def _make_run(planned: Plan, wish: Wish | None) -> Run:
-    outline = _simulate(planned, wish)
-    return Run(planned, outline, History(outline) if outline.is_detailed else None)
+    return Run(planned, _simulate(planned, wish))
 
 
 def _simulate(planned: Plan, wish: Wish | None = None) -> Timeline:
