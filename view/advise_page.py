@@ -51,7 +51,7 @@ def advise_page() -> None:
 def _advice(here: Frame) -> None:
     text = here.text
     head = st.empty()  # in the same place while it is tried and when it is known
-    head.html(f'<h1 class="shell-verdict">{html.escape(text("advise.title"))}</h1>')
+    head.html(f'<h1 class="shell-verdict shell-first">{html.escape(text("advise.title"))}</h1>')
     paste(text)
     asked = page_query.current().get("goal", GOALS[0])
     goal = asked if asked in GOALS else GOALS[0]
@@ -146,7 +146,8 @@ def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") 
         head, words = text(f"advise.head.unknown_{unknown}"), text("advise.finding.unknown")
     if own in ("order", "load"):  # what is short is the lesser part of the answer then
         head, words = text(f"advise.head.{own}", **parts), f"{words} {head}"
-    return f'<h1 class="shell-verdict">{html.escape(head)}</h1><p class="advise-finding">{html.escape(words)}</p>'
+    head, words = html.escape(head), html.escape(words)
+    return f'<h1 class="shell-verdict shell-first">{head}</h1><p class="advise-finding">{words}</p>'
 
 
 def _table(here: Frame, advice: Advice) -> None:

@@ -95,7 +95,8 @@ def _refuse(error: InputError, text: Text) -> None:
 
 
 def _head(words: str, why: str) -> str:
-    return f'<h1 class="shell-verdict">{html.escape(words)}</h1><p class="compare-why">{html.escape(why)}</p>'
+    words, why = html.escape(words), html.escape(why)
+    return f'<h1 class="shell-verdict shell-first">{words}</h1><p class="compare-why">{why}</p>'
 
 
 def score_words(won: Score, names: tuple[str, str], text: Text) -> str:

@@ -80,7 +80,7 @@ def _warn(here: Frame, asked: Asked) -> None:
 
 
 def _head(words: str) -> str:
-    return f'<h1 class="shell-verdict">{words}</h1>'
+    return f'<h1 class="shell-verdict shell-first">{words}</h1>'
 
 
 # ---- the results ----------------------------------------------------------------------------------------------------
