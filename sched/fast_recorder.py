@@ -88,7 +88,7 @@ class FastRecorder(Recorder):
 
     def _add_one(self, times: tuple[float, float, float]) -> None:
         scheduled_at, start, end = times
-        self.heads.extend((len(self.end), scheduled_at, start))
+        self.heads.fromlist([len(self.end), scheduled_at, start])
         self.end.append(end)
         self.grown.append(0)
 
@@ -104,9 +104,9 @@ class FastRecorder(Recorder):
         stops: why nobody could enter, from which step of the leap on. lacks_the_same: see ROW.
         """
         size, count = len(running), len(self.end) - first
-        self.heads.extend((first, scheduled_at[0], start))
+        self.heads.fromlist([first, scheduled_at[0], start])
         if count > 1 and len(scheduled_at) > 1:
-            self.heads.extend((first + 1, scheduled_at[1], self.end[first]))
+            self.heads.fromlist([first + 1, scheduled_at[1], self.end[first]])
         free, cached = blocks
         low, stop = stops[0]
         for high, next_stop in stops[1:]:

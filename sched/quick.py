@@ -78,17 +78,26 @@ class QuickEngine(EndingEngine):
             if growing:
                 self._grow(row, growing)
         else:
-            for request in list(growing):
-                while request.decoding and not pool.num_free_blocks:
-                    request.num_computed_tokens = request.offset + row
-                    if self.counts_only:
-                        self._count_blocks(request, request.num_computed_tokens)
-                    self._preempt_last(request, 1, output)
-                if not request.decoding:
-                    break
-                self._grow(row, [request])
+            self._serve_while_some_fall(row, list(growing), output)
         if self.names_in_time:
             self._fill(row, buckets[(row + (0 if self.is_async else 1)) % self.block_size])
+
+    def _serve_while_some_fall(self, row: int, asking: list[FastRequest], output: SchedulerOutput) -> None:
+        """Give these, in running order, the blocks that there are; the next throws out the last, and so on."""
+        pool = self.pool
+        while asking:
+            served = asking[: pool.num_free_blocks]
+            if served:
+                self._grow(row, served)
+                del asking[: len(served)]
+            while asking and not pool.num_free_blocks:
+                asker = asking[0]
+                asker.num_computed_tokens = asker.offset + row
+                if self.counts_only:
+                    self._count_blocks(asker, asker.num_computed_tokens)
+                self._preempt_last(asker, 1, output)
+                if not asking[-1].decoding:  # it was the victim
+                    asking.pop()
 
     def _serve_chunks(self, chunks: list[tuple[FastRequest, int]], output: SchedulerOutput) -> None:
         """Give the others their chunks, behind the decoding ones; whoever lacks blocks throws out the last."""
@@ -180,8 +189,9 @@ class QuickEngine(EndingEngine):
         """The step's tokens appear when it ends."""
         self.now = self.gpu_free_at
         finished = self.decoders.take_endings(row)
-        self._name(finished, row + 1)
-        self.books.close_tokens(finished, row + 1)
+        if finished:
+            self._name(finished, row + 1)
+            self.books.close_tokens(finished, row + 1)
         for request in sampled:
             request.num_tokens += 1
             num_left = request.final_num_tokens - request.num_tokens

@@ -90,27 +90,28 @@ class PriorityRequestQueue:
         return len(self._heap)
 
 
-def last_running(running: list[Request]) -> Request:
+def last_running(running: list[Request]) -> int:
     """The one admitted last."""
-    return running[-1]
+    return len(running) - 1
 
 
-def least_urgent(running: list[Request]) -> Request:
+def least_urgent(running: list[Request]) -> int:
     """The largest (priority, arrival), wherever it stands."""
-    return max(running, key=lambda request: (request.priority, request.index))
+    return max(range(len(running)), key=lambda place: (running[place].priority, running[place].index))
 
 
-def least_computed(running: list[Request]) -> Request:
+def least_computed(running: list[Request]) -> int:
     """Not in vLLM: the one with the fewest computed tokens, so that little is thrown away; of equals the last."""
-    return min(reversed(running), key=lambda request: request.num_computed_tokens)
+    return min(reversed(range(len(running))), key=lambda place: running[place].num_computed_tokens)
 
 
-def most_blocks(running: list[Request]) -> Request:
+def most_blocks(running: list[Request]) -> int:
     """Not in vLLM: the one that holds the most blocks, so that one victim is enough; of equals the last."""
-    return max(reversed(running), key=lambda request: len(request.block_ids))
+    return max(reversed(range(len(running))), key=lambda place: len(running[place].block_ids))
 
 
-VictimFunction = Callable[[list[Request]], Request]
+VictimFunction = Callable[[list[Request]], int]
+"""Whom to throw out, as a place in `running`, which must not be empty."""
 
 
 @dataclass(frozen=True, slots=True)

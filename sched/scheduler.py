@@ -27,6 +27,7 @@ class Scheduler:
         self.kv_cache_manager = KVCacheManager(cache, config.max_model_len, full_isl, watermark)
         self.policy = POLICIES[config.policy]
         self.victim_rule: VictimRule = VICTIM_CHOICES.get(config.victim, self.policy.rule)
+        self.max_num_running = config.max_num_running
         self.waiting = self.policy.new_queue()
         self.running: list[Request] = []
         self._threshold = 0  # this step's long-prefill threshold [tokens], 0 = off
@@ -132,9 +133,8 @@ class Scheduler:
         """
         manager = self.kv_cache_manager
         needed, free = manager.num_missing_blocks(asker, num_new_tokens), manager.block_pool.num_free_blocks
-        victim = VICTIMS[self.victim_rule](self.running)
-        victim_index = self.running.index(victim)
-        del self.running[victim_index]
+        victim_index = VICTIMS[self.victim_rule](self.running)
+        victim = self.running.pop(victim_index)
         refund = output.num_scheduled_tokens.pop(victim, 0)
         output.token_budget += refund
         output.new_blocks.pop(victim, None)
@@ -178,7 +178,7 @@ class Scheduler:
         """Test whether the head of the queue may enter, and with how many tokens. Admission never preempts."""
         if token_budget <= 0:
             return Stop(StopReason.BUDGET, request)
-        if len(self.running) >= self.config.max_num_running:
+        if len(self.running) >= self.max_num_running:
             return Stop(StopReason.MAX_NUM_SEQS, request)
         if batch_is_closed:
             return Stop(StopReason.STATIC_BATCH, request)
@@ -209,18 +209,20 @@ class Scheduler:
         self.running.append(request)
         resumed = request.status is RequestStatus.PREEMPTED
         request.status = RequestStatus.RUNNING
-        num_swapped_blocks = manager.swap_in(request)
-        manager.take_computed_blocks(request, plan.computed_blocks)
+        num_swapped_blocks = manager.swap_in(request) if request.num_swapped_blocks else 0
         num_cached_tokens = len(plan.computed_blocks) * manager.block_size
+        if plan.computed_blocks:
+            manager.take_computed_blocks(request, plan.computed_blocks)
         request.num_computed_tokens = plan.num_computed_tokens
         manager.allocate_slots(request, plan.num_new_tokens)
         output.num_scheduled_tokens[request] = plan.num_new_tokens
         output.token_budget -= plan.num_new_tokens
         output.new_blocks[request] = list(request.block_ids)
-        rescued, again = min(num_cached_tokens, request.high_water), request.high_water - plan.num_computed_tokens
-        output.admitted.append(
-            Admission(request, num_cached_tokens, rescued, max(again, 0), num_swapped_blocks, resumed)
-        )
+        rescued = again = 0
+        if resumed:
+            rescued = min(num_cached_tokens, request.high_water)
+            again = max(request.high_water - plan.num_computed_tokens, 0)
+        output.admitted.append(Admission(request, num_cached_tokens, rescued, again, num_swapped_blocks, resumed))
         self._carries_prefill |= plan.is_prefill
 
     # ---- around a step ----------------------------------------------------------------------------------------
