@@ -49,9 +49,9 @@ def requests_table(timeline: Timeline, each: PerRequest) -> Table:
     }  # fmt: skip
 
 
-def _steps(values: NDArray[Any]) -> NDArray[Any]:
-    """Step numbers, NaN for never."""
-    return np.where(values >= 0, values, np.nan)
+def _steps(values: NDArray[Any]) -> list[int | None]:
+    """Step numbers, None for never."""
+    return [step if step >= 0 else None for step in values.tolist()]
 
 
 def steps_table(timeline: Timeline, first: int = 0, last: int | None = None) -> Table:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sched.bench_result import _busiest_second, bench_result
+from sched.engine import Limits
 from sched.export import EVENTS, events_table, requests_table, steps_table, to_csv, to_records
 from sched.metrics import per_request, summarize
 from sched.scenario import Scenario, Targets
@@ -33,6 +34,14 @@ def test_requests_have_one_row_each_whose_parts_add_up(timeline: Timeline) -> No
     for row in rows:
         parts = sum(float(row[f"{name}_s"]) for name in ("queued", "prefill", "decode", "preempted", "recompute"))
         assert parts == pytest.approx(float(row["e2e_s"]), abs=1e-5)
+
+
+def test_steps_of_requests_are_whole_numbers(timeline: Timeline) -> None:
+    assert all(row["arrived_step"].isdigit() and row["finished_step"].isdigit()
+               for row in read(to_csv(requests_table(timeline, per_request(timeline)))))  # fmt: skip
+    begun = simulate(Scenario().replace(num_gpu_blocks=600, num_requests=80), limits=Limits(max_steps=40))
+    never = {row["finished_step"] for row in read(to_csv(requests_table(begun, per_request(begun))))}
+    assert "" in never and not any("." in step for step in never)
 
 
 def test_what_has_no_value_is_an_empty_cell_or_null() -> None:
