@@ -8,7 +8,7 @@ from sched.presets import PRESETS
 from sched.simulate import simulate
 from sched.snapshot import History
 from sched.workload import make_workload
-from tests.test_app import opened, place, sound
+from tests.playground_app import opened, place, sound
 from view import edits
 from view.paint import AFTER, BEFORE, WINDOW, Wish, measure, paint, simulate_and_paint
 from view.run import Plan
@@ -18,9 +18,7 @@ SCENARIO = PRESETS[PRESET].scenario.replace(num_requests=150)
 WORKLOAD = make_workload(SCENARIO.load, SCENARIO.scheduler.max_model_len)
 
 
-@pytest.fixture(autouse=True)
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCHED_WORKERS", "0")
+pytestmark = pytest.mark.usefixtures("no_workers")
 
 
 @pytest.mark.parametrize("step", [0, 10, 100, 1_000_000])

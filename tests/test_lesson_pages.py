@@ -36,9 +36,7 @@ OPENED = Visit("", {}, "", LESSONS["preemption"].scenario, None, (), "", False, 
 SMALL = ("two_limits", "queues", "preemption", "batching")
 
 
-@pytest.fixture(autouse=True)
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCHED_WORKERS", "0")
+pytestmark = pytest.mark.usefixtures("no_workers")
 
 
 def opened(page: str, **query: str) -> AppTest:

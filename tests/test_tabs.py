@@ -8,10 +8,7 @@ from streamlit.testing.v1 import AppTest
 from view.tabs import TABS
 from view.text import LANGUAGES, translator
 
-
-@pytest.fixture(autouse=True)
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCHED_WORKERS", "0")
+pytestmark = pytest.mark.usefixtures("no_workers")
 
 
 def page(language: str, name: str, step: int, settings: dict[str, object]) -> None:
