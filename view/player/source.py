@@ -22,6 +22,8 @@ MODULES = (
     "dock",
     "pointer",
     "shot",
+    "help",
+    "keys",
     "sync",
     "calls",
     "main",

@@ -1,4 +1,4 @@
-// The player: which step is shown, the clock, windows of the run, keys, selection. It knows nothing of scheduling.
+// The player: which step is shown, the clock, windows of the run, selection. It knows nothing of scheduling.
 import {decode, fingerprint, openEnvelope} from "./wire.js";
 import {isDark, resolver, SYSTEM_DARK} from "./theme.js";
 import {arrays, gridSize} from "./frame.js";
@@ -9,6 +9,8 @@ import {plainText, Slots} from "./slots.js";
 import {Dock, fillIn, SPEEDS, upTo} from "./dock.js";
 import {Pointer} from "./pointer.js";
 import {savePicture} from "./shot.js";
+import {Help} from "./help.js";
+import {Keys} from "./keys.js";
 import {Sync} from "./sync.js";
 
 const RATE = 8;          // steps a second at 1×
@@ -18,8 +20,6 @@ const AHEAD = 4;         // seconds before its first step that the next window i
 const REST = 250;        // ms without a move until the step is told to Python
 const TRAVEL = 480;      // ms a victim takes along its lane
 const BIG = 1.2;         // type in the presenter's mode; a phone has no room for it, and is nobody's wall
-const TYPED = ["input:not([type=checkbox],[type=radio])", "textarea", "select", "canvas", "[contenteditable]",  // they take letters themselves
-  ...["slider", "combobox", "listbox", "textbox", "searchbox", "spinbutton", "grid", "menu", "dialog"].map(role => `[role=${role}]`)].join();
 const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
 
 export class Player {
@@ -31,7 +31,7 @@ export class Player {
     this.slots = new Slots(root);
     this.fx = root.querySelector(".sx-fx");
     this.live = root.querySelector(".sx-live");
-    this.help = root.querySelector(".sx-help");
+    this.help = new Help(root);
     this.note = root.querySelector(".sx-note");
     this.sync = new Sync(this);
     this.link = () => this.fullLink();
@@ -39,8 +39,7 @@ export class Player {
     this.dock = new Dock(root, this.act);
     this.pointer = new Pointer(root, this);
     root.addEventListener("click", e => this.clicked(e));
-    root.addEventListener("keydown", e => this.key(e));
-    document.addEventListener("keydown", this.onKey = e => this.keyOutside(e));
+    this.keys = new Keys(this);
     SYSTEM_DARK.addEventListener("change", this.onTheme = () => this.retheme());
     this.watch = new ResizeObserver(() => this.resized());
     this.watch.observe(root);
@@ -53,7 +52,7 @@ export class Player {
     this.watch.disconnect();
     this.pointer.remove();
     this.sync.remove();
-    document.removeEventListener("keydown", this.onKey);
+    this.keys.remove();
     SYSTEM_DARK.removeEventListener("change", this.onTheme);
     globalThis.Plotly?.purge(this.figure.gd);
   }
@@ -62,7 +61,7 @@ export class Player {
     return {
       first: () => this.seek(0), last: () => this.seek(Infinity), back: () => this.seek(this.t - 1), forward: () => this.seek(this.t + 1),
       play: () => this.toggle(), previous: () => this.jump(-1), next: () => this.jump(1), seek: t => this.seek(t),
-      speed: s => { this.speed = s; }, help: () => this.toggleHelp(), link: () => this.copyLink(),
+      speed: s => { this.speed = s; }, help: () => this.help.toggle(), link: () => this.copyLink(),
       png: () => this.save("png"), svg: () => this.save("svg"),
     };
   }
@@ -317,25 +316,12 @@ export class Player {
     if (!same && !this.playing) this.speak(id === null ? this.h.ui.cleared : fillIn(this.h.ui.selected, {id}));
   }
 
-  // ---- words, keys, tools -----------------------------------------------------------------
+  // ---- words, tools -----------------------------------------------------------------------
   label(ui) {
     this.root.setAttribute("aria-label", ui.player);
     this.root.querySelector(".sx-steplabel").textContent = ui.step;
     this.root.querySelector(".sx-transport").setAttribute("aria-label", ui.player);
-    const title = document.createElement("h3"), close = document.createElement("button"), list = document.createElement("dl");
-    title.textContent = ui.keys;
-    Object.assign(close, {type: "button", textContent: "✕", title: ui.close, onclick: () => this.toggleHelp(false)});
-    close.setAttribute("aria-label", ui.close);
-    const lines = Object.keys(ui).filter(k => k.startsWith("key_")).map(k => ui[k].split(" = "));
-    for (const line of (ui.glossary ?? "").split("\n").filter(Boolean)) lines.push(line.split("\t"));
-    for (const [term, text = ""] of lines) {
-      const dt = document.createElement("dt"), dd = document.createElement("dd");
-      dt.textContent = term;
-      dd.textContent = text;
-      list.append(dt, dd);
-    }
-    this.help.setAttribute("aria-label", ui.help);
-    this.help.replaceChildren(title, close, list);
+    this.help.label(ui);
   }
 
   spoken(h, i) { return plainText(h.slots.say?.(i) ?? h.slots.story?.(i) ?? ""); }
@@ -346,34 +332,6 @@ export class Player {
     if (!word) return;
     if (word.dataset.go) this.seek(+word.dataset.go);
     else this.select(+word.dataset.select === this.selected ? null : +word.dataset.select);
-  }
-
-  // Keys pressed elsewhere on the page. A focused control keeps its arrows, Space and Escape; one that takes letters keeps all.
-  keyOutside(e) {
-    if (e.target.closest?.(".sx") || !this.sync.first()) return;
-    const free = e.target === document.body;
-    if (free || (["n", "p", "?"].includes(e.key.toLowerCase()) && !e.target.closest?.(TYPED))) this.key(e, true);
-  }
-
-  // `outside`: the focus is not in the player. Then only keys that a page does not need itself.
-  key(e, outside = false) {
-    if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !this.h) return;
-    const k = e.key, n = e.shiftKey ? 10 : 1, tag = e.target.tagName;
-    if (tag === "BUTTON" && (k === " " || k === "Enter")) return e.stopPropagation();
-    if (tag === "SELECT" && k !== "?" && k !== "Escape") return e.stopPropagation();
-    const act = {" ": this.act.play, ArrowRight: () => this.seek(this.t + n), ArrowLeft: () => this.seek(this.t - n), p: this.act.previous, n: this.act.next,
-      "+": () => this.faster(1), "=": () => this.faster(1), "-": () => this.faster(-1), "−": () => this.faster(-1), "?": this.act.help,
-      ...(outside ? {} : {Home: this.act.first, End: this.act.last}),
-      Escape: () => this.help.hidden ? this.selected !== null && this.select(null) : this.toggleHelp(false)}[k.length === 1 ? k.toLowerCase() : k];
-    if (act) { e.preventDefault(); act(); }
-    if (!outside && (act || k.length === 1)) e.stopPropagation();  // Streamlit's own R and C stay out while the player has the focus
-  }
-
-  toggleHelp(open = this.help.hidden) {
-    this.help.hidden = !open;
-    const button = this.root.querySelector("[data-do=help]");
-    button.setAttribute("aria-expanded", String(open));
-    (open ? this.help.querySelector("button") : button).focus();
   }
 
   say(text) {
