@@ -197,6 +197,22 @@ def test_play_runs_on_into_the_next_window_and_jumps_reach_unloaded_ones(visit: 
     visit.until("P.t < 10 && P.window()")
 
 
+@pytest.mark.parametrize("visit", [("?total=1000&window=300&blocks=400&cols=25&rows=20&step=230", {})], indirect=True)
+def test_the_pointer_reads_the_window_that_is_shown_also_if_another_came_later(visit: Visit) -> None:
+    visit.js("P.seek(950)")
+    visit.until("P.window() && P.window().start === 900")
+    visit.js("P.seek(230)")
+    assert visit.js("[P.h.start, P.window().start]") == [900, 0]
+    image = "P.window().images[0]"
+    cell = visit.js(f"[...{image}.ids(230)].findIndex((id, cell) => cell > 30 && id >= 0)")
+    owner = visit.js(f"{image}.ids(230)[{cell}]")
+    visit.page.mouse.move(*visit.point("x3", "y3", cell % 25, cell // 25))
+    visit.page.locator(".sx-tip").wait_for()
+    assert f"r{owner}" in visit.page.locator(".sx-tip").inner_text()
+    visit.page.mouse.click(*visit.point("x3", "y3", cell % 25, cell // 25))
+    assert visit.js("P.selected") == owner
+
+
 @pytest.mark.parametrize(
     "visit", [(SMALL + "&lang=ko", {"width": 390, "height": 844, "has_touch": True})], indirect=True
 )

@@ -168,7 +168,7 @@ def test_nothing_jumps_in_a_window_that_came_later(chromium: Browser, address: s
     start = f"{address}?v=1&preset=kv_runs_out&policy=priority&num_requests=250&step=1859&lang=ko"
     with visit(chromium, start, viewport={"width": 390, "height": 844}) as page:
         page.evaluate("__sx.seek(1776)")
-        until(page, lambda: page.evaluate("__sx.frame() !== null"))
+        until(page, lambda: page.evaluate("Boolean(__sx.window())"))
         tops = """() => {
           const {start, count} = __sx.window(), stage = document.querySelector(".sx-stage");
           const top = t => (__sx.seek(t), stage.offsetTop);

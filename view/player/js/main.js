@@ -125,7 +125,6 @@ export class Player {
   }
 
   window(t = this.t) { for (const h of this.windows.values()) if (t >= h.start && t < h.start + h.count) return h; }
-  frame() { const h = this.window(); return h ? this.t - h.start : null; }
 
   // ---- drawing ----------------------------------------------------------------------------
   themeKey() { const s = getComputedStyle(this.root); return ["--st-background-color", "--st-text-color"].map(v => s.getPropertyValue(v)).join() + SYSTEM_DARK.matches; }

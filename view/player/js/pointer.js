@@ -20,19 +20,20 @@ export class Pointer {
     document.removeEventListener("pointercancel", this.onCancel, true);
   }
 
-  // -> {area, id, row, cell, item, step} or null
+  // -> {h, area, id, row, cell, item, step} or null; h is the window that is shown, which need not be the last that came.
+  // While none is, only the time axis can be pointed at.
   hit(clientX, clientY) {
-    const {figure, h, phone} = this.player;
+    const {figure, phone, t} = this.player, shown = this.player.window(), h = shown ?? this.player.h;
     if (!h || !figure.layout) return null;
-    const corner = figure.gd.getBoundingClientRect(), i = this.player.frame();
-    if (i === null) return null;
+    const corner = figure.gd.getBoundingClientRect(), i = t - h.start;
     for (const area of h.areas) {
+      if (!shown && area.along !== "step") continue;
       const ax = figure.axis(area.x), ay = figure.axis(area.y);
       if (!ax || !ay) continue;
       const px = clientX - corner.left - ax._offset, py = clientY - corner.top - ay._offset;
       if (px < 0 || py < 0 || px >= ax._length || py >= ay._length) continue;
       const found = FIND[area.along](area, h, i, ax.p2c(px), ay.p2c(py), phone, this.player);
-      if (found) return {area, id: null, row: null, cell: null, ...found};
+      if (found) return {h, area, id: null, row: null, cell: null, ...found};
     }
     return null;
   }
@@ -122,10 +123,10 @@ function inList(area, i, value) {
 }
 
 function tipText(found, player) {
-  const {area, id, cell, row, item, state} = found;
+  const {h, area, id, cell, row, item, state} = found;
   return area.tip.replace(/\{(\w+)\}/g, (all, name) => {
     if (area.columns[name] && item !== undefined) return area.columns[name](item);
-    const per = cell === null ? 1 : player.h.images[area.image].per_cell;
+    const per = cell === null ? 1 : h.images[area.image].per_cell;
     const known = {id: id ?? "", row, cell, block: cell * per, last: cell * per + per - 1, state: state?.label ?? "", step: found.step ?? player.t,
       owner: id === null ? area.nobody : area.owner.replace("{id}", id)};
     return known[name] ?? all;
