@@ -82,6 +82,7 @@ class Advice:
         before: its numbers, means over the seeds; spread: the lowest and the highest of each.
         limit: the numbers if there were as much KV and as many places as everybody could want.
         trials: the remedies that help, in the order to try them.
+        others: those that were run and are none of these.
         tried: how many were run; `seeds`: how often the best ones.
     """
 
@@ -93,6 +94,7 @@ class Advice:
     spread: Spread
     limit: Numbers
     trials: tuple[Trial, ...]
+    others: tuple[Remedy, ...]
     tried: int
     seeds: int
 
@@ -132,8 +134,10 @@ def advise_stepwise(
     trials = _trials([tried[place] for place in kept], [runs[2 + place] for place in kept], runs[0], goal)
     before, limit = mean_numbers(runs[0]), mean_numbers(runs[1])
     finding = _finding(found, goal, before, limit, trials, load_factor(workload, changed[1]), scenario.targets.slo_ttft)
+    shown = _shown(trials)
+    others = tuple(remedy for remedy in tried if all(trial.remedy is not remedy for trial in shown))
     return Advice(
-        goal, found, seen.peak_running, finding, before, spread_numbers(runs[0]), limit, _shown(trials), len(tried),
+        goal, found, seen.peak_running, finding, before, spread_numbers(runs[0]), limit, shown, others, len(tried),
         1 + len(seeds),
     )  # fmt: skip
 
@@ -216,17 +220,23 @@ def _gain(goal: str, knob: str, before: Numbers, after: Numbers) -> float:
 
 
 def _best_of_each_knob(tried: Sequence[Remedy], first: Mapping[int, list[Numbers]], goal: str) -> list[int]:
-    """Indexes of the remedies worth further seeds: each knob's best value, if it helps; equal outcomes count once."""
+    """Indexes of the remedies worth further seeds: each knob's best value; equal outcomes count once.
+
+    It must make the first seed no worse. How much it helps is asked of all seeds: one alone may show too little.
+    """
     best: dict[str, tuple[float, int]] = {}
-    met: set[tuple[float, ...]] = set()
+    met = {_outcome(first[0][0])}
     for place, remedy in enumerate(tried):
         after = first[2 + place][0]
         gain = _gain(goal, remedy.knob, first[0][0], after)
-        same = tuple(after.get(name, 0.0) for name in (*GOALS, "e2e_p99"))
-        if gain >= _least(remedy) and same not in met and gain > best.get(remedy.knob, (0.0, 0))[0]:
+        if gain >= 0 and _outcome(after) not in met and gain > best.get(remedy.knob, (-1.0, 0))[0]:
             best[remedy.knob] = gain, place
-        met.add(same)
+        met.add(_outcome(after))
     return sorted(place for _, place in best.values())
+
+
+def _outcome(numbers: Numbers) -> tuple[float, ...]:
+    return tuple(numbers.get(name, 0.0) for name in (*GOALS, "e2e_p99"))
 
 
 def _trials(kept: Sequence[Remedy], after: Sequence[list[Numbers]], before: list[Numbers], goal: str) -> list[Trial]:

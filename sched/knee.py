@@ -36,8 +36,9 @@ class Turn:
     """Where a curve turns.
 
     Attributes:
-        kind: "best" (a peak or a valley), "cliff", "knee", "flat" (the knob does nothing), "steady" (it has no turn).
-        place: index of the row; for "flat" and "steady" that of the better end.
+        kind: "best" (a peak or a valley), "cliff", "knee", "flat" (the knob does nothing), "steady" (it has no turn),
+            "few" (the same, but of too few points to have a knee).
+        place: index of the row; for "flat", "steady" and "few" that of the better end.
         beyond: index of the row behind the cliff; else `place`.
         value, first, last: the measure there and at both ends.
     """
@@ -73,6 +74,8 @@ def turn(rows: Sequence[Row], measure: str) -> Turn | None:
             kind, (place, beyond) = "cliff", cliff
         elif knee is not None:
             kind, place, beyond = "knee", knee, knee
+        elif len(known) < FEWEST and is_ordered(knob):
+            kind = "few"
     ends = float(values[0]), float(values[-1])
     return Turn(kind, measure, known[place], float(values[place]), *ends, known[beyond])
 

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.advise import advise
+from sched.presets import preset
 from sched.scenario import Scenario
 from sched.server_lines import MAX_CHARS
 from sched.twin import twin_scenario
@@ -58,10 +59,28 @@ def test_if_it_is_order_the_headline_says_so_and_whose_gain_it_is() -> None:
 
 
 def test_one_change_is_not_called_some() -> None:
+    scenario, text = preset("kv_runs_out"), translator("en")
+    advice = advise(scenario, "throughput")
+    assert len(advice.trials) > 1 and "Some changes improve throughput" in headline(advice, scenario, text)
+    alone = dataclasses.replace(advice, trials=advice.trials[:1])
+    assert "One change improves throughput" in headline(alone, scenario, text)
+
+
+def test_what_was_tried_in_vain_is_named() -> None:
     app = opened("advise", lang="en", preset="kv_runs_out", num_requests="300")
-    opens = [one for one in app.get("page_link") if one.proto.label == "Open in the Playground"]
-    assert len(opens) == 1 and "kv_cache_dtype" in opens[0].proto.query_string
-    assert "One change improves throughput" in said(app)
+    shown = [one.proto.query_string for one in app.get("page_link") if one.proto.label == "Open in the Playground"]
+    others = next(one.value for one in app.caption if one.value.startswith("Also tried"))
+    assert "`--max-num-seqs " in others and len(shown) >= 2
+    assert "`--kv-cache-dtype fp8`" not in others and any("kv_cache_dtype" in one for one in shown)
+
+
+def test_a_run_that_only_other_seeds_bring_to_its_limit_is_not_called_fine_without_more() -> None:
+    scenario, text = preset("kv_runs_out").replace(num_requests=20), translator("en")
+    advice = advise(scenario, "throughput")
+    assert advice.finding.code == "room" and advice.spread["preemptions"] == (0, 0)
+    assert "limit" not in headline(advice, scenario, text)
+    close = dataclasses.replace(advice, spread={**advice.spread, "preemptions": (0, 7)})
+    assert "Other seeds see up to 7 preemptions" in headline(close, scenario, text)
 
 
 def test_advice_that_was_forgotten_half_way_is_begun_anew() -> None:
@@ -144,9 +163,9 @@ METRICS = "vllm:request_prompt_tokens_sum 1e5\nvllm:request_prompt_tokens_count 
 @pytest.mark.parametrize(
     ("language", "lines", "head", "give"),
     [("en", COMMAND, "your load is not known", "Paste 10-second lines"),
-     ("ko", COMMAND, "부하를 모릅니다", "10초마다의 줄"),
+     ("ko", COMMAND, "부하를 모릅니다", "10초마다 찍히는 줄"),
      ("en", METRICS, "your request rate is not known", "set the rate in the sidebar"),
-     ("ko", METRICS, "초당 request 수를 모릅니다", "사이드바에서 rate를")],
+     ("ko", METRICS, "도착률을 모릅니다", "사이드바에서 도착률을")],
 )  # fmt: skip
 def test_nobody_is_told_that_there_is_room_for_a_load_that_is_not_known(
     language: str, lines: str, head: str, give: str

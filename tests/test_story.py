@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -198,3 +199,23 @@ def test_running_requests_without_tokens_are_told_why() -> None:
     for step, one in idle[:50]:
         tokens = dict(zip(*(column.tolist() for column in found.running_columns(step)[::2]), strict=True))
         assert all(tokens.get(request, 0) == 0 for request in one.requests)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_story_counts_only_those_running_requests_that_compute(language: str) -> None:
+    found = history(**CROWDED)
+    steps, skips = found.timeline.steps, found.timeline.skips
+    teller = Teller(found, translator(language))
+    partly = [
+        step for step in sorted(set(skips.step.tolist()))
+        if 0 < int((skips.step == step).sum()) < steps.num_running[step] and not teller.preemptions(step)
+    ]  # fmt: skip
+    assert partly
+    for step in partly[:20]:
+        computing = steps.num_running[step] - int((skips.step == step).sum())
+        assert re.findall(r"\d+", plain(teller._told("work", step))) == [
+            str(one) for one in ((steps.num_running[step], computing) if language == "ko" else
+                                 (computing, steps.num_running[step]))
+        ] + [str(teller.tokens(step))]  # fmt: skip
+    last = found.timeline.num_steps - 1
+    assert teller.tokens(last) == 0 and "0" not in plain(teller.story(last))

@@ -200,6 +200,13 @@ def test_flat_and_straight_curves_have_no_turn() -> None:
     assert straight is not None and (straight.kind, straight.place) == ("steady", 3)
 
 
+def test_of_three_points_it_is_not_said_that_they_have_no_turn() -> None:
+    found = turn(curve(698, 822, 823), "throughput")
+    assert found is not None and (found.kind, found.place) == ("few", 2)
+    words = turn(curve(698, 822, 823, knob=("a", "b", "c")), "throughput")
+    assert words is not None and words.kind == "steady", "words never have a turn"
+
+
 def test_a_peak_within_what_the_seeds_differ_by_is_no_peak() -> None:
     found = turn(curve(100, 180, 245, 235, band=60), "throughput")
     assert found is not None and found.kind != "best"

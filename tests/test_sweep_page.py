@@ -131,6 +131,12 @@ def test_a_single_value_makes_no_curve_and_the_page_says_so() -> None:
     assert "Too few values of max_num_seqs" in said(opened("sweep", lang="en", values="0,8", seeds="1"))
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "A knee needs 4 values"), ("ko", "값이 4개는 있어야")])
+def test_three_values_are_too_few_for_a_knee_and_the_page_says_so(language: str, words: str) -> None:
+    app = opened("sweep", lang=language, knob="max_num_seqs", values="4,6,8")
+    assert words in said(app)
+
+
 def test_words_have_a_best_value_but_no_end() -> None:
     app = opened("sweep", lang="en", knob="gpu", values="L4,H100-SXM", seeds="1")
     assert "is best at gpu = H100-SXM" in said(app) and "turning point: it" not in said(app)

@@ -111,7 +111,7 @@ def test_the_legend_of_the_block_map_fits_under_it(language: str) -> None:
 
 def test_a_request_that_has_computed_all_is_not_shown_as_finished() -> None:
     english, korean = read("en"), read("ko")
-    assert "left to compute" in english["stage.tip_running"] and "남은 계산" in korean["stage.tip_running"]
+    assert "left to compute" in english["stage.tip_running"] and "그 뒤 계산할" in korean["stage.tip_running"]
     assert "{tokens}} tokens" not in english["stage.tip_running"], "the player fills it in and knows no plural"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from view.advise_paste import cautions, paste, unknown_load
 from view.compare_controls import write_changes
 from view.controls import page_query
 from view.controls.sidebar import sidebar
+from view.figures.sweep_curve import with_unit
 from view.frame import Frame, frame, picture_buttons
 from view.job import Job, workers
 from view.notices import error_text
@@ -137,13 +138,16 @@ def headline(advice: Advice, scenario: Scenario, text: Text, unknown: str = "") 
     code = advice.finding.code
     own = code if code in ("order", "load", "room", "no_knob") else "knobs" if advice.trials else "nothing"
     own = "knob" if own == "knobs" and len(advice.trials) == 1 else own
-    scale, unit = (1000.0, "ms") if advice.goal == "itl_p99" else (1.0, "")
-    parts = {**advice.finding.parts, "goal": within(text(f"advise.goal.{advice.goal}")), "unit": unit}
-    parts |= {name: parts[name] * scale for name in ("before", "limit") if own == "no_knob"}
+    parts = {**advice.finding.parts, "goal": within(text(f"advise.goal.{advice.goal}"))}
+    if own == "no_knob":
+        parts |= {name: with_unit(advice.goal, parts[name], text) for name in ("before", "limit")}
     parts |= {"least": MIN_GAIN, "hardware": MIN_GAIN_OF_HARDWARE, "seeds": advice.seeds}
     words = text(f"advise.finding.{own}", **parts)
     if own == "room" and unknown:
         head, words = text(f"advise.head.unknown_{unknown}"), text("advise.finding.unknown")
+    most = advice.spread["preemptions"][1]
+    if own == "room" and most >= 1:
+        words = f"{words} {text('advise.finding.close', most=int(most))}"
     if own in ("order", "load"):  # what is short is the lesser part of the answer then
         head, words = text(f"advise.head.{own}", **parts), f"{words} {head}"
     head, words = html.escape(head), html.escape(words)
@@ -163,9 +167,20 @@ def _table(here: Frame, advice: Advice) -> None:
             st.html(f'<p class="advise-kind">{html.escape(text(f"advise.kind.{kind}"))}</p>')
         for trial in trials:
             _remedy(here, advice.goal, trial)
+    if advice.others:
+        st.caption(text("advise.others", flags=flags_together(advice.others)))
     with st.container(horizontal=True, vertical_alignment="center"):
         _download(advice, text)
         picture_buttons(here, ".shell-verdict, .advise-finding, .advise-kind, .advise-row", "advise")
+
+
+def flags_together(others: Iterable[Remedy]) -> str:
+    """Flags as Markdown, the values of one flag behind each other."""
+    values: dict[str, list[str]] = {}
+    for remedy in others:
+        flag, _, value = remedy.flag.partition(" ")
+        values.setdefault(flag, []).append(value)
+    return " · ".join(f"`{' '.join([flag, ', '.join(of)]).strip()}`" for flag, of in values.items())
 
 
 def _download(advice: Advice, text: Text) -> None:

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from sched.errors import InputError
 from sched.export import to_csv
-from sched.knee import Turn, best, is_ordered, turn
+from sched.knee import FEWEST, Turn, best, is_ordered, turn
 from sched.missed import hinge
 from sched.remedies import MORE_KV
 from sched.scenario import write_value
@@ -18,7 +18,7 @@ from sched.sweep import Outcome, Row, Sweep, plan_sweep, rows
 from sched.sweep_table import sweep_table
 from view import session
 from view.controls.sidebar import sidebar
-from view.figures.sweep_curve import CHARTS, scaled, sweep_curve, unit_behind
+from view.figures.sweep_curve import CHARTS, sweep_curve, with_unit
 from view.figures.sweep_map import sweep_map
 from view.frame import Frame, frame, picture_buttons
 from view.job import Job
@@ -165,16 +165,17 @@ def _headline(
     top = best(found, measure)
     if turned is None and (len(planned.axes) == 1 or top is None):
         return html.escape(text("sweep.waiting" if running else "sweep.too_few", knob=knob))
-    if turned is None or (turned.kind == "steady" and not is_ordered(planned.axes[0].values)):
+    if turned is None or (turned.kind in ("steady", "few") and not is_ordered(planned.axes[0].values)):
         assert top is not None, "one point at least is known"
         at = _values_at(planned, found[top])
-        value = _shown(measure, found[top].mean(measure), text)
+        value = with_unit(measure, found[top].mean(measure), text)
         return html.escape(text("sweep.turn.map", measure=name, at=at, value=value))
     here, beyond = found[turned.place], found[turned.beyond]
-    parts = {"measure": name, "inside": within(name), "knob": knob, "at": write_value(knob, here.values[0]),
-             "beyond": write_value(knob, beyond.values[0]), "fallen": _shown(measure, beyond.mean(measure), text),
-             "value": _shown(measure, turned.value, text),
-             "first": _shown(measure, turned.first, text), "last": _shown(measure, turned.last, text)}  # fmt: skip
+    parts = {"measure": name, "inside": within(name), "knob": knob, "fewest": FEWEST,
+             "at": write_value(knob, here.values[0]), "value": with_unit(measure, turned.value, text),
+             "beyond": write_value(knob, beyond.values[0]), "fallen": with_unit(measure, beyond.mean(measure), text),
+             "first": with_unit(measure, turned.first, text),
+             "last": with_unit(measure, turned.last, text)}  # fmt: skip
     return html.escape(text(f"sweep.turn.{turned.told_as}", **parts))
 
 
@@ -182,12 +183,6 @@ def _values_at(planned: Sweep, row: Row) -> str:
     """The knobs' values of a point."""
     pairs = zip(planned.axes, row.values, strict=True)
     return ", ".join(f"{axis.name} = {write_value(axis.name, value)}" for axis, value in pairs)
-
-
-def _shown(measure: str, value: float, text: Text) -> str:
-    number = scaled(measure, value)
-    words = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
-    return words + unit_behind(measure, text)
 
 
 def _charts(

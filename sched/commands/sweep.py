@@ -35,6 +35,7 @@ TURNS = {
     "cliff_below": "{measure} holds from {knob} = {at} on: {value:,.4g} there; at {beyond} it has not got there yet.",
     "flat": "{measure} hardly depends on {knob}: {first:,.4g} to {last:,.4g}.",
     "steady": "{measure} has no turn; it is best at the end {knob} = {at}: {value:,.4g}.",
+    "few": "{measure} is best at the end {knob} = {at}: {value:,.4g}; too few values to show a knee.",
 }
 
 

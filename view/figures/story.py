@@ -44,7 +44,7 @@ class Teller:
         self._finished = _rows_by_step(finished[self._finished_order])
         self._preempted = _rows_by_step(history.timeline.preemptions.step)
         self._admitted = _rows_by_step(history.timeline.admissions.step)
-        self.skipping = set(np.unique(history.timeline.skips.step).tolist())  # steps in which a running request idles
+        self.skipped = _rows_by_step(history.timeline.skips.step)  # running requests that get no tokens
         self._names: dict[tuple[int, Style], str] = {}
 
     def story(self, step: int) -> str:
@@ -116,19 +116,28 @@ class Teller:
 
     def work(self, step: int) -> str:
         """How many requests computed how many tokens."""
-        return self.text("story.work", n=int(self.timeline.steps.num_running[step]), tokens=self.tokens(step))
+        return self._told("work", step)
 
     def stopped(self, step: int) -> str:
         """Why nobody was admitted, as a sentence."""
         steps, config, text = self.timeline.steps, self.timeline.scheduler, self.text
         reason, running = self._reason(step), int(steps.num_running[step])
         if reason is StopReason.EMPTY:
-            return text("story.empty", n=running) if running else text("story.idle")
+            return self._told("empty", step) if running else text("story.idle")
         limit = config.max_num_batched_tokens if reason is StopReason.BUDGET else config.max_num_running
         return text(
             f"story.{reason.name.lower()}", head=self.name(int(steps.stop_head[step])), limit=limit,
             needed=int(steps.stop_needed[step]), free=int(steps.stop_free[step]), n=int(steps.num_waiting[step]),
         )  # fmt: skip
+
+    def _told(self, key: str, step: int) -> str:
+        """How many of the running requests compute: all, some, or none of them."""
+        running = int(self.timeline.steps.num_running[step])
+        rows = self.skipped.get(step, slice(0, 0))
+        computing, tokens = running - (rows.stop - rows.start), self.tokens(step)
+        if computing == running:
+            return self.text(f"story.{key}", n=running, tokens=tokens)
+        return self.text(f"story.{key}_{'some' if computing else 'none'}", n=computing, of=running, tokens=tokens)
 
     def _preemption_story(self, step: int, thrown: list[Thrown]) -> str:
         text, first = self.text, thrown[0]

@@ -17,7 +17,7 @@ def why(teller: Teller, step: int, front: list[int], needs: list[int]) -> str:
     lines = [_line(teller, one, front) for one in why_waiting(teller.history, step)]
     if front:
         lines += _next(teller, step, front, needs)
-    return "\n".join(lines + _idle(teller, step) if step in teller.skipping else lines)
+    return "\n".join(lines + _idle(teller, step) if step in teller.skipped else lines)
 
 
 def whys(teller: Teller, queue: Queue, first: int, last: int) -> list[str]:

@@ -186,3 +186,10 @@ def unit_behind(measure: str, text: Text) -> str:
     unit = measure_unit(measure)
     unit = text(f"sweep.unit.{unit}") if "/" in unit else unit
     return f" {unit}" if unit and unit != "%" else unit
+
+
+def with_unit(measure: str, value: float, text: Text) -> str:
+    """A measure's value as words show it, its unit behind it."""
+    number = scaled(measure, value)
+    words = f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+    return words + unit_behind(measure, text)
