@@ -34,7 +34,7 @@ class Parting:
     """The first step in which two runs decide differently, be it only because their requests came in another step.
 
     Attributes:
-        step, at: the step, and when the left run scheduled it [s].
+        step, at: the step, and when it begins on the left run's GPU [s].
         code: key of PARTINGS.
         parts: what its sentence names; `side` is "left" or "right", `reason` the name of a StopReason.
         slower: the first step that took another time, -1 if none up to then did: what follows differs by its end.
@@ -61,8 +61,8 @@ def parting(left: Timeline, right: Timeline) -> Parting | None:
     at = left if step < left.num_steps else right
     shifted = code == "arrives"
     others = first_other_decision(left, right) if shifted else None
-    scheduled = float(at.steps.scheduled_at[step])
-    return Parting(step, scheduled, code, parts, _first_slower(left, right, step), shifted, others)
+    begins = float(at.steps.start[step])
+    return Parting(step, begins, code, parts, _first_slower(left, right, step), shifted, others)
 
 
 def first_difference(left: Timeline, right: Timeline) -> int | None:

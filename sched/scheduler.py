@@ -27,7 +27,6 @@ class Scheduler:
         self.kv_cache_manager = KVCacheManager(cache, config.max_model_len, full_isl, watermark)
         self.policy = POLICIES[config.policy]
         self.victim_rule: VictimRule = VICTIM_CHOICES.get(config.victim, self.policy.rule)
-        self.max_num_running = config.max_num_running
         self.waiting = self.policy.new_queue()
         self.running: list[Request] = []
         self._threshold = 0  # this step's long-prefill threshold [tokens], 0 = off
@@ -178,7 +177,7 @@ class Scheduler:
         """Test whether the head of the queue may enter, and with how many tokens. Admission never preempts."""
         if token_budget <= 0:
             return Stop(StopReason.BUDGET, request)
-        if len(self.running) >= self.max_num_running:
+        if len(self.running) >= self.config.max_num_running:
             return Stop(StopReason.MAX_NUM_SEQS, request)
         if batch_is_closed:
             return Stop(StopReason.STATIC_BATCH, request)

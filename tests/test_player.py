@@ -156,7 +156,7 @@ def test_the_envelope_leaves_the_picture_as_it_is() -> None:
 
 @pytest.mark.parametrize(("settings", "said"), [
     ({"source": "table", "rows": (TableRow(0.0, 20, 10, 0),)}, ("직접 적은 request 1개", "1 request made by hand")),
-    ({"num_requests": 3, "seed": 8}, ("seed 8에서 만든 request 3개", "3 requests made from seed 8")),
+    ({"num_requests": 3, "seed": 8}, ("seed 8로 만든 request 3개", "3 requests made from seed 8")),
 ])  # fmt: skip
 def test_a_saved_picture_says_in_the_readers_language_where_the_requests_come_from(
     settings: dict[str, object], said: tuple[str, str]
@@ -164,7 +164,9 @@ def test_a_saved_picture_says_in_the_readers_language_where_the_requests_come_fr
     scenario = Scenario().replace(**settings)
     workload = make_workload(scenario.load, scenario.scheduler.max_model_len)
     for language, words_of_it in zip(("ko", "en"), said, strict=True):
-        assert words_of_it in caption(scenario, workload, language, "smallest_preemption").scenario
+        footer = caption(scenario, workload, language, "smallest_preemption")
+        assert words_of_it in footer.scenario
+        assert f"{footer.scenario} {footer.seed}".count(f"seed {scenario.load.seed}") == 1
 
 
 def test_the_offline_file_names_no_host_but_holds_the_picture() -> None:

@@ -32,7 +32,8 @@ def events_tab(here: Here) -> None:
     first, last = onward(len(wanted), int(np.searchsorted(step, here.step)), MOST)
     rows = wanted[first:last].tolist()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(text("tabs.events.note", total=len(wanted), n=len(rows), step=here.step))
+        ahead = text("tabs.events.ahead") if here.run.scenario.scheduler.async_scheduling else ""
+        st.caption(f"{text('tabs.events.note', total=len(wanted), n=len(rows), step=here.step)} {ahead}".strip())
         download(here, "events", lambda: everything)
     requests = [int(everything["request_index"][row]) for row in rows]
     key, formats = f"tabs.events.{first}.{len(wanted)}", {"step": "localized", "time_s": "%.3f"}

@@ -53,6 +53,8 @@ def _card(here: Here, request: int) -> None:
     st.html(f'<p class="tabs-title">{html.escape(text("tabs.request.life"))}<span>{html.escape(here.tag)}</span></p>')
     at = float(timeline.steps.start[here.step])
     chart(cascade(timeline, intervals, losses, at, text, here.theme), "tabs.life", text("tabs.request.life"))
+    if losses and timeline.scheduler.async_scheduling:
+        st.caption(text("tabs.request.late_token"))
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         _losses(here, request, losses)
