@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -134,6 +136,26 @@ def test_changes_that_are_faster_than_the_address_are_not_lost() -> None:
         app.query_params.update(before)  # the browser has not heard of any change yet
         sound(app.select_slider(key="w.max_num_seqs").set_value(value).run())
         assert place(app).scenario.scheduler.max_num_seqs == value
+
+
+def test_an_address_of_before_the_last_changes_is_no_wish_however_late_it_comes() -> None:
+    app = opened()
+    addresses = [dict(app.query_params)]
+    for value in (8, 10, 12):
+        app.query_params.clear()
+        app.query_params.update(addresses[0])  # the browser has not heard of any change yet
+        sound(app.select_slider(key="w.max_num_seqs").set_value(value).run())
+        addresses.append(dict(app.query_params))
+    time.sleep(1.0)
+    for late in addresses:  # it hears of them one after the other
+        app.query_params.clear()
+        app.query_params.update(late)
+        sound(app.run())
+        assert place(app).scenario.scheduler.max_num_seqs == 12
+    app.query_params.clear()
+    app.query_params.update(addresses[1])  # it had the last one: now it is a wish
+    sound(app.run())
+    assert place(app).scenario.scheduler.max_num_seqs == 8
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,6 @@ def test_choosing_a_ready_pair_brings_its_scenario_and_its_change() -> None:
 
 def test_an_address_of_two_ready_pairs_mixed_is_no_wish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("view.controls.page_query.LATE", 60.0)
-    monkeypatch.setattr("view.session.LAG", 0.0)
     app = opened("compare", lang="en", num_requests="30")
     sound(app.get("button_group")[0].set_value("policy").run())
     before = app.query_params.copy()

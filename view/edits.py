@@ -92,8 +92,8 @@ def _draw_first() -> None:
     if session.plan_error() is None:
         if state["one_run"]:
             ahead(planned, session.wish(planned))
-        state.pop("edited")
-        session.write()
+        state.pop("edited", None)  # on a slow line the next run may have taken it already
+        session.write(runs_on=False)
         state["behind"] = True
         st.rerun(list(state["first"]))
 

@@ -142,7 +142,7 @@ def caption(scenario: Scenario, workload: Workload, language: str, preset: str) 
     return Caption(
         title=titled(preset, scenario, text),
         scenario=f"vLLM 0.33.0 · {times} · {load}",
-        seed="" if scenario.load.source == "synthetic" else text("shell.seed", seed=str(scenario.load.seed)),  # load has it
+        seed="" if scenario.load.source == "synthetic" else text("shell.seed", seed=str(scenario.load.seed)),
         link=f"?{query}&step={{step}}&r={{id}}",
         file=preset,
     )

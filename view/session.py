@@ -21,12 +21,10 @@ from view.run import Plan, plan
 from view.share import PAGE, UPLOAD, Place, decode, encode, same_scenario
 from view.text import LANGUAGES
 
-LAG = 0.7
-"""For so long [s] a browser may still send the URL it had before the last change."""
 FILES = 3
 """So many of a visitor's own files are kept, for going back."""
-LEFT = 20
-"""So many addresses before the last are remembered."""
+LEFT = 100
+"""So many addresses before the last are remembered: a slow browser may be that many changes behind."""
 CHOSEN = 10.0
 """For so long [s] after a preset was chosen a browser may still show the controls of the one before."""
 ECHO = 3.0
@@ -58,9 +56,11 @@ def leave() -> None:
 
 
 def _is_late(query: Mapping[str, str]) -> bool:
-    """Whether a query is what the address was before the last changes: the browser may not have changed it yet."""
-    soon = time.monotonic() - st.session_state["left_at"] < LAG or page_query.asked_lately()
-    return (soon and _was_here(query)) or page_query.was_left(query)
+    """Whether a query is what the address was before the last changes, and the browser has not changed it yet.
+
+    That may take any time on a slow line. A browser that went back to such an address says so (page_query.walked).
+    """
+    return _was_here(query) or page_query.was_left(query)
 
 
 def _was_here(query: Mapping[str, str]) -> bool:
@@ -69,9 +69,14 @@ def _was_here(query: Mapping[str, str]) -> bool:
 
 
 def _acknowledge(query: Mapping[str, str]) -> None:
-    """Once the browser has an address that was written, those before it come only from going back."""
+    """Once the browser has an address that was written, those before it come only from going back.
+
+    Not the run in which it was written nor one that this began anew: those know it before the browser does.
+    """
     state = st.session_state
-    if same_scenario(query, state["link"]):
+    if state.pop("own_run", False):
+        return
+    if same_scenario(query, state["link"]) and not _was_here(query):  # else it may be the older one of the two
         state["left"] = ()
     while _was_here(query) and not same_scenario(query, state["left"][0]):
         state["left"] = state["left"][1:]
@@ -124,7 +129,7 @@ def _open(query: dict[str, str]) -> None:
     else:
         state["shown"] = ()  # places that were left by back, forward, a link or a preset, with the time
     state["place"], state["notices"] = opened.place, opened.notices
-    state["link"], state["left_at"] = query, 0.0
+    state["link"] = query
     state["left"] = ()  # addresses that changes have left, as far as the browser may still have them
     forget()
     go_to(opened.place.step)
@@ -136,15 +141,19 @@ def _remember_shown() -> None:
     state["shown"] = (*state["shown"][-9:], (time.monotonic(), state["place"]))
 
 
-def write() -> None:
-    """Write the place into the address; the browser gets it with the next elements."""
+def write(*, runs_on: bool = True) -> None:
+    """Write the place into the address; the browser gets it with the next elements.
+
+    runs_on: whether this run of the page goes on, and might begin itself anew.
+    """
     state = st.session_state
     query = encode(state["place"])
     if not same_scenario(query, state["link"]):
-        state["left"], state["left_at"] = (*state["left"][-LEFT:], state["link"]), time.monotonic()
+        state["left"] = (*state["left"][-LEFT:], state["link"])
         state["link"] = query
         pages_own = {name: text for name, text in st.query_params.items() if name in PAGE}
         st.query_params.from_dict({**query, **pages_own})
+        state["own_run"] = runs_on
 
 
 def forget() -> None:

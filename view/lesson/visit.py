@@ -7,7 +7,6 @@ remembered for as long as the visit lasts. The Playground's scenario is another 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import streamlit as st
 from sched.errors import InputError
 from sched.lessons import BASE, Lesson
 from sched.scenario import Scenario, read_value, write_value
+from view.controls import page_query
 
 STATE = "lesson"
 ASK = "ask"
@@ -24,9 +24,9 @@ ASK = "ask"
 SHOWN = "shown"
 """Stands for an answer: the visitor looked without one."""
 LAG = 1.0
-"""For so long [s] a browser may still send an address it had before the last change."""
-LEFT = 20
-"""So many addresses before the last are remembered."""
+"""For so long [s] a control may still send what it showed before the last change."""
+LEFT = 100
+"""So many addresses before the last are remembered: a slow browser may be that many changes behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ def visit(lesson: Lesson) -> Visit:
     state = st.session_state.get(STATE)
     if state is None or state["lesson"] != lesson.name:
         answers = {} if state is None else state["answers"]
-        state = {"lesson": lesson.name, "answers": answers, "count": 0, "left": (), "left_at": 0.0}
+        state = {"lesson": lesson.name, "answers": answers, "count": 0, "left": ()}
         st.session_state[STATE] = state
         _open(lesson, query)
-    elif query != state["link"] and not (query in state["left"] and time.monotonic() - state["left_at"] < LAG):
+    elif (page_query.walked() and query != state["link"]) or not _is_here_or_late(query):
         _open(lesson, query)
     moment = lesson.moment(state["moment"])
     variant = moment.variant if moment else BASE
@@ -73,6 +73,19 @@ def visit(lesson: Lesson) -> Visit:
         state["moment"], state["changes"], variant, scenario, state["step"], state["notices"],
         state["answers"].get(lesson.name, ""), st.query_params.get("present") == "1", bool(st.context.is_embedded),
     )  # fmt: skip
+
+
+def _is_here_or_late(query: tuple[str, str]) -> bool:
+    """Whether an address is the last that was written, or one before it: a slow browser may not have the last yet.
+
+    Once it has an address, those before it come only from going back.
+    """
+    state = st.session_state[STATE]
+    left: tuple[tuple[str, str], ...] = state["left"]
+    is_here = bool(query == state["link"])
+    if not state.pop("own_run", False):  # else it has the address from here, not from the browser
+        state["left"] = left[left.index(query) :] if query in left else () if is_here else left
+    return is_here or query in left
 
 
 def go(lesson: Lesson, moment: str) -> None:
@@ -150,7 +163,7 @@ def _open(lesson: Lesson, query: tuple[str, str]) -> None:
         notices = (InputError("unknown_choice", field="moment", value=query[0], limit=names), *notices)
     step = st.query_params.get("step", "")  # what is no number has been noted with the rest of the link
     state.update(
-        moment=query[0] if known else "", changes=base.replace(**changes).differences(base), link=query,
+        moment=query[0] if known else "", changes=base.replace(**changes).differences(base), link=query, left=(),
         step=int(step) if step.isascii() and step.isdigit() and len(step) < 9 else None, notices=notices,
         count=state["count"] + 1,
     )  # fmt: skip
@@ -187,11 +200,12 @@ def written(changes: Mapping[str, Any]) -> str:
 def _move(moment: str, changes: Mapping[str, Any], *, stay: bool = True) -> None:
     """stay: whether the playhead stays at the step where it rests."""
     state = st.session_state[STATE]
-    state["left"], state["left_at"] = (*state["left"][-LEFT:], state["link"]), time.monotonic()
+    state["left"] = (*state["left"][-LEFT:], state["link"])
     state.update(moment=moment, changes=dict(changes), notices=(), link=(moment, written(changes)))
     own = {"moment": moment, "with": written(changes)}
     gone = own if stay else (*own, "step")
     query = {name: text for name, text in st.query_params.to_dict().items() if name not in gone}
     query |= {name: text for name, text in own.items() if text}
+    state["own_run"] = True
     if query != st.query_params.to_dict():  # all at once: each change makes an entry in the browser's history
         st.query_params.from_dict(query)
