@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -22,6 +24,7 @@ ALL_CORES = -1
 MAX_JOBS = 1024
 UNORDERED = "generator_unordered"
 CLUSTER_TIMEOUT = 10.0
+DASK_PORT = 8786
 NICE = 5
 """How far polite processes step back, as in nice(1)."""
 
@@ -129,9 +132,16 @@ def _backend(workers: Workers) -> Iterator[Any]:
     except ImportError as error:
         raise InputError("no_dask", field="--dask", value=workers.dask, limit=error) from None
     try:
+        _knock(workers.dask, workers.patience)  # a Client that reaches nobody leaves its own traceback behind
         client = Client(workers.dask, timeout=workers.patience, set_as_default=False)
         client.wait_for_workers(1, timeout=workers.patience)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError("no_cluster", field="--dask", value=workers.dask, limit=error) from None
     with client, joblib.parallel_config(backend="dask", client=client):
         yield get_active_backend()[0]
+
+
+def _knock(address: str, patience: float) -> None:
+    """Raise OSError or ValueError unless somebody answers at an address of a Dask scheduler."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    socket.create_connection((parts.hostname or "", parts.port or DASK_PORT), patience).close()

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import subprocess
 import sys
 import time
 import types
@@ -73,6 +74,14 @@ def test_the_numbers_are_the_same_on_a_dask_cluster_of_two_processes(monkeypatch
         assert rows(sweep, outcomes(sweep, spread)) == rows(sweep, outcomes(sweep, HERE))
     with pytest.raises(InputError, match="no Dask cluster"):
         list(in_parallel(_process, [(0.0,)], Workers(dask="tcp://127.0.0.1:9", patience=0.5)))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "tcp://127.0.0.1:9", "127.0.0.1:port", "tcp://:99999", "no host"])
+def test_a_cluster_that_is_not_there_leaves_one_line_and_no_traceback(address: str) -> None:
+    command = [sys.executable, "-m", "sched", "sweep", "--knob", "max_num_seqs", "--values", "8,16", "--dask", address]
+    done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "no Dask cluster" in done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
 def _process(seconds: float) -> int:

@@ -239,7 +239,7 @@ def _victim(sheet: Sheet, victims: Victims, ruled: Ruler, text: Text) -> None:
     sheet.texts(label(axes, "preempt-text", 11, weight=650), "desktop", x=words_at, y=y, text=words, **where)
     trace = label(axes, "preempt-text", 10.5, weight=700)
     sheet.texts(trace, "phone", x=words_at, y=y, text=_short(victims, words_at * PHONE, text), **where)
-    sheet.texts(label(axes, "preempt-text", 11, weight=700), x=0.0, y=y, text=victims.labels, **where)
+    sheet.texts(label(axes, "preempt-text", 10, weight=700), x=0.0, y=y, text=victims.labels, **where)
 
 
 def _fitting(victims: Victims, begin: Ints, text: Text) -> list[str]:
