@@ -11,13 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from sched.lessons import LESSONS, Lesson
-from tests.test_lesson_pages import button, no_workers, opened, sound, visit
+from tests.test_lesson_pages import button, opened, sound, visit
 from view.lesson.here import fields_of, pages, run_of
 from view.lesson.visit import ASK, SHOWN
 from view.prose import plain, prose, rendered
 from view.text import LANGUAGES, translator
 
-__all__ = ["no_workers"]  # a fixture, at work in every test here
+pytestmark = pytest.mark.usefixtures("no_workers")
 
 EACH = pytest.mark.parametrize("page", LESSONS)
 IN_BOTH = pytest.mark.parametrize("language", LANGUAGES)
