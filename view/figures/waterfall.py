@@ -117,7 +117,7 @@ def _askers(
         place = {"x": before, "xanchor": "right", "xshift": -8} if late else {"x": back, "xanchor": "left", "xshift": 4}
         words.append({
             **place, "y": int(Phase.PREEMPTED), "showarrow": False,
-            "text": text("tabs.request.by", asker=timeline.request_id(one.asker), needed=one.needed),
+            "text": text("tabs.request.by_short", asker=timeline.request_id(one.asker), needed=one.needed),
             "font": {"size": 10, "color": COLORS[theme]["preempt-text"]},
         })  # fmt: skip
     return words
