@@ -83,7 +83,7 @@ class Advice:
         limit: the numbers if there were as much KV and as many places as everybody could want.
         trials: the remedies that help, in the order to try them.
         others: those that were run and are none of these.
-        tried: how many were run; `seeds`: how often the best ones.
+        seeds: how often the best ones were run.
     """
 
     goal: str
@@ -95,8 +95,12 @@ class Advice:
     limit: Numbers
     trials: tuple[Trial, ...]
     others: tuple[Remedy, ...]
-    tried: int
     seeds: int
+
+    @property
+    def tried(self) -> int:
+        """How many remedies were run."""
+        return len(self.trials) + len(self.others)
 
 
 Progress = Generator[tuple[int, int], None, Advice]
@@ -137,9 +141,8 @@ def advise_stepwise(
     shown = _shown(trials)
     others = tuple(remedy for remedy in tried if all(trial.remedy is not remedy for trial in shown))
     return Advice(
-        goal, found, seen.peak_running, finding, before, spread_numbers(runs[0]), limit, shown, others, len(tried),
-        1 + len(seeds),
-    )  # fmt: skip
+        goal, found, seen.peak_running, finding, before, spread_numbers(runs[0]), limit, shown, others, 1 + len(seeds)
+    )
 
 
 def _limit(scenario: Scenario, workload: Workload) -> Scenario:

@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from sched.errors import InputError
 from sched.presets import PRESETS
 from sched.scenario import SETTINGS, Scenario
+from view.controls.page_query import still_left
 from view.freeze import frozen
 from view.share import CURRENT, LINKS, UPLOAD, Place, decode, encode, query_string, same_scenario, version
 
@@ -143,3 +144,13 @@ def test_a_link_from_a_year_ago_means_what_it_meant(link: str, means: dict[str, 
     assert opened.notices == ()
     assert {name: opened.place.scenario.value(name) for name in means} == means
     assert decode(dict(parse_qsl(query_string(opened.place)))) == opened
+
+
+def test_what_a_slow_browser_may_still_have_of_the_addresses_before() -> None:
+    def still(sent: str, left: tuple[str, ...] = ("a", "b", "a"), link: str = "c") -> tuple[str, ...]:
+        return still_left(left, link, sent, str.__eq__)
+
+    assert still("a") == ("a", "b", "a"), "perhaps the older one"
+    assert still("b") == ("b", "a")
+    assert still("c") == () and still("x") == ("a", "b", "a")
+    assert still("a", link="a") == ("a", "b", "a"), "perhaps not yet the last"

@@ -213,7 +213,7 @@ def test_the_story_counts_only_those_running_requests_that_compute(language: str
     assert partly
     for step in partly[:20]:
         computing = steps.num_running[step] - int((skips.step == step).sum())
-        assert re.findall(r"\d+", plain(teller._told("work", step))) == [
+        assert re.findall(r"\d+", plain(teller.work(step))) == [
             str(one) for one in ((steps.num_running[step], computing) if language == "ko" else
                                  (computing, steps.num_running[step]))
         ] + [str(teller.tokens(step))]  # fmt: skip

@@ -261,3 +261,13 @@ def test_both_languages_have_the_same_texts_with_the_same_fields() -> None:
     assert korean.keys() == english.keys()
     for key in korean:
         assert fields_of(korean[key]) == fields_of(english[key]), key
+
+
+def test_what_the_tabs_say_of_async_scheduling_holds(timeline: Timeline, each: PerRequest) -> None:
+    steps = timeline.steps
+    assert timeline.scheduler.async_scheduling
+    assert (steps.scheduled_at <= steps.start).all() and (steps.scheduled_at < steps.start).any()
+    once = each.num_preemptions == 1  # its stall is the longest gap then
+    more = (each.preempted + each.recompute - each.max_itl)[once]
+    longest = float((steps.end - steps.start).max())
+    assert (more > 0).any() and (more <= 2 * longest).all(), "by the step in flight"

@@ -76,10 +76,7 @@ def _acknowledge(query: Mapping[str, str]) -> None:
     state = st.session_state
     if state.pop("own_run", False):
         return
-    if same_scenario(query, state["link"]) and not _was_here(query):  # else it may be the older one of the two
-        state["left"] = ()
-    while _was_here(query) and not same_scenario(query, state["left"][0]):
-        state["left"] = state["left"][1:]
+    state["left"] = page_query.still_left(state["left"], state["link"], query, same_scenario)
 
 
 def seed(key: str, value: Any) -> None:

@@ -7,7 +7,8 @@ before the first: taken for a wish, the page would turn the knob of one question
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -21,12 +22,27 @@ ECHO = 3.0
 and for LATE as long as it does not send the new address.
 """
 MOST_LEFT = 10
+Query = TypeVar("Query")
 
 
 def walked() -> bool:
     """Whether the browser says that it went back or forward; it does not if it also sent something else."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
+
+
+def still_left(
+    left: tuple[Query, ...], link: Query, sent: Query, same: Callable[[Query, Query], bool]
+) -> tuple[Query, ...]:
+    """Of the addresses that changes have left, oldest first, those that a browser may still have which sent one.
+
+    It gets them in their order, and last `link`: what is before the one that it sent can only come from going back.
+    Where one stands twice it may be the older one.
+    """
+    for place, one in enumerate(left):
+        if same(one, sent):
+            return left[place:]
+    return () if same(link, sent) else left
 
 
 def current() -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import eq
 from typing import Any
 
 import streamlit as st
@@ -82,10 +83,9 @@ def _is_here_or_late(query: tuple[str, str]) -> bool:
     """
     state = st.session_state[STATE]
     left: tuple[tuple[str, str], ...] = state["left"]
-    is_here = bool(query == state["link"])
     if not state.pop("own_run", False):  # else it has the address from here, not from the browser
-        state["left"] = left[left.index(query) :] if query in left else () if is_here else left
-    return is_here or query in left
+        state["left"] = page_query.still_left(left, state["link"], query, eq)
+    return query in (state["link"], *left)
 
 
 def go(lesson: Lesson, moment: str) -> None:
